@@ -26,7 +26,7 @@ const (
 
 // Latents are the mechanisms that tell of a vector and of a class, which share the local epsilon.
 type Latents struct {
-	Mechanism    string  `json:"mechanism"`               // LatentLaplace, LatentGaussian or LatentCap
+	Mechanism    string  `json:"mechanism"`               // laplace, gaussian or cap
 	Dim          int     `json:"dim"`                     // numbers that the state's encoder gives
 	Length       float64 `json:"length,omitempty"`        // of the ball: laplace, in the sum of magnitudes, the encoder's; gaussian, in the two-norm
 	Points       int     `json:"points,omitempty"`        // laplace and gaussian: steps of the grid from the centre to the ball's surface
@@ -35,13 +35,6 @@ type Latents struct {
 	Epsilon      float64 `json:"epsilon"`                 // local, of the vector; of a gaussian that is designed 0
 	ClassEpsilon float64 `json:"class_epsilon,omitempty"` // local, of the class
 }
-
-// Mechanisms of a vector.
-const (
-	LatentLaplace  = "laplace"
-	LatentGaussian = "gaussian"
-	LatentCap      = "cap"
-)
 
 // MaxRecords is how many public records a plan may number.
 const MaxRecords = 1 << 24

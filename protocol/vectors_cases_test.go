@@ -163,9 +163,9 @@ func reportCases(t *testing.T) []*reportCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, mechanism := range []string{plan.LatentLaplace, plan.LatentCap} {
+	for _, mechanism := range []string{lat.NameLaplace, lat.NameCap} {
 		z := &plan.Latents{Mechanism: mechanism, Dim: 4}
-		if mechanism == plan.LatentLaplace {
+		if mechanism == lat.NameLaplace {
 			z.Length = 6
 		}
 		alone := latents(plan.Latent{Features: 2, Report: plan.LatentVector, Vector: z})

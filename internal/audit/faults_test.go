@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	lat "github.com/confetti-dp/confetti/internal/dp/latent"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,7 +109,7 @@ func faultyPlan(t *testing.T, name string) (p plan.Plan, state []byte) {
 		return labelled(t, plan.Label{Report: plan.LabelEach, Records: 50}, nil), nil
 	case "vectors of an encoder":
 		state = encoder(t)
-		return ofLatents(t, plan.Latent{Features: 3, Report: plan.LatentVector, Vector: &plan.Latents{Mechanism: plan.LatentLaplace, Dim: 2, Length: 4}}, state), state
+		return ofLatents(t, plan.Latent{Features: 3, Report: plan.LatentVector, Vector: &plan.Latents{Mechanism: lat.NameLaplace, Dim: 2, Length: 4}}, state), state
 	}
 	p = sumOfVectors(t, 8, 100, 2)
 	ask := *p.Question.Vector

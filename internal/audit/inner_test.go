@@ -78,8 +78,8 @@ type stated struct {
 // overStates are plans that go by another kind of question, or name a state.
 func overStates(t testing.TB) map[string]stated {
 	clusters, net := threeClusters(t), encoder(t)
-	vector := plan.Latents{Mechanism: plan.LatentLaplace, Dim: 2, Length: 4}
-	gaussian := plan.Latents{Mechanism: plan.LatentGaussian, Dim: 2, Length: 4}
+	vector := plan.Latents{Mechanism: dplatent.NameLaplace, Dim: 2, Length: 4}
+	gaussian := plan.Latents{Mechanism: dplatent.NameGaussian, Dim: 2, Length: 4}
 	return map[string]stated{
 		"labels, each":     {labelled(t, plan.Label{Report: plan.LabelEach, Records: 50}, nil), nil},
 		"labels, clusters": {labelled(t, plan.Label{Report: plan.LabelClusters, Features: 2, Clusters: 3}, clusters), clusters},

@@ -30,7 +30,7 @@ func records(application, level string, runs int, epsilons []float64, mechanisms
 	}
 }
 
-// components are cells of principal components, of each of some numbers of them, with either noise.
+// components returns cells of principal components, of each of some numbers of them, with either noise.
 func components(runs int, epsilons []float64, numbers ...int) func(experiments.Options, string) []experiments.Cell {
 	return func(experiments.Options, string) (all []experiments.Cell) {
 		for _, dim := range numbers {

@@ -138,14 +138,14 @@ func (t *task) askVectors(e *device.Encoder, classes, groups []string, smallest 
 
 // told returns how a vector of an encoder is told, beside a class or alone.
 func (t *task) told(e *device.Encoder, classes bool) *plan.Latents {
-	mechanism := plan.LatentLaplace
+	mechanism := device.NameLaplace
 	switch {
 	case t.Mechanism == experiments.PrivUnit:
-		mechanism = plan.LatentCap
+		mechanism = device.NameCap
 	case t.Gaussian:
-		mechanism = plan.LatentGaussian
+		mechanism = device.NameGaussian
 	}
-	z := latent.Told(mechanism, e)
+	z := plan.Latents{Mechanism: mechanism, Dim: e.Dim(), Length: e.Ball(mechanism)}
 	if classes && t.Split > 0 {
 		z.Epsilon = t.Split * t.Epsilon * (1 - 1e-12) // the sum is rounded up
 	}

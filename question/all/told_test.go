@@ -2,6 +2,7 @@ package all
 
 import (
 	"encoding/hex"
+	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"strings"
 	"testing"
 
@@ -58,7 +59,7 @@ func TestEveryKindIsTold(t *testing.T) {
 		"latent":            {latent(plan.Latent{Report: plan.LatentSymbols, Clusters: 3}), func(question.Question) [][]byte { return counts(3) }, "cluster 2 with spam; "},
 		"latent, right":     {latent(plan.Latent{Report: plan.LatentRight, Clusters: 2}), func(question.Question) [][]byte { return counts(1) }, "the model is right; "},
 		"latent, numbered":  {latent(plan.Latent{Report: plan.LatentSymbols, Clusters: 3, Records: 8}), func(question.Question) [][]byte { return [][]byte{{0, 0, 0, 1, 1 << 3}} }, "cluster 2 with spam; "},
-		"latent vector": {latent(plan.Latent{Report: plan.LatentVector, Vector: &plan.Latents{Dim: 2, Mechanism: plan.LatentCap}}), func(question.Question) [][]byte {
+		"latent vector": {latent(plan.Latent{Report: plan.LatentVector, Vector: &plan.Latents{Dim: 2, Mechanism: device.NameCap}}), func(question.Question) [][]byte {
 			return [][]byte{append(make([]byte, 16), 0, 1)}
 		}, "the 2 numbers of an encoder, with noise in each; and spam; one such word in "},
 	} {

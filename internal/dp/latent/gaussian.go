@@ -79,7 +79,7 @@ func (m Gaussian) Read(report []byte) ([]float32, error) {
 	return readGrid(report, m.Dim, m.Length/float64(m.Points))
 }
 
-// LogProb is as that of Laplace.
+// LogProb returns what Laplace's does, of this law.
 func (m Gaussian) LogProb(x []float32) func(report []byte) float64 {
 	point := m.Snap(x)
 	return func(report []byte) float64 {
@@ -115,9 +115,20 @@ func (m Gaussian) local(class randomize.KRR, adj account.Adjacency) account.Guar
 	return g
 }
 
-// Radius returns the least length, in the two-norm, that holds the prototypes of nine in ten public records: the ball
+// Ball returns the length of the ball that a mechanism pulls vectors back to; 0 of a direction, which has none.
+func (e *Encoder) Ball(mechanism string) float64 {
+	switch mechanism {
+	case NameLaplace:
+		return e.Length
+	case NameGaussian:
+		return e.radius()
+	}
+	return 0
+}
+
+// radius returns the least length, in the two-norm, that holds the prototypes of nine in ten public records: the ball
 // that Gaussian noise is added in.
-func (e *Encoder) Radius() float64 {
+func (e *Encoder) radius() float64 {
 	type ball struct {
 		length float64
 		size   int

@@ -150,8 +150,8 @@ func TestAGaussianKeepsItsEpsilon(t *testing.T) {
 		t.Errorf("without a proof it promises %v", g.Epsilon)
 	}
 	e := small(t)
-	if e.Radius() != 1 {
-		t.Errorf("radius %v", e.Radius())
+	if got := [3]float64{e.Ball(NameLaplace), e.Ball(NameGaussian), e.Ball(NameCap)}; got != [3]float64{2, 1, 0} {
+		t.Errorf("balls %v", got)
 	}
 }
 

@@ -15,6 +15,13 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 )
 
+// Names of mechanisms, as plans have them.
+const (
+	NameLaplace  = "laplace"
+	NameGaussian = "gaussian"
+	NameCap      = "cap"
+)
+
 // Mechanism tells of a vector.
 type Mechanism interface {
 	Validate() error

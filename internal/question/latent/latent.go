@@ -86,7 +86,7 @@ func (q *Question) WithState(text []byte) (question.Question, error) {
 			return nil, err
 		}
 		z := q.ask.Vector
-		if e.Dim() != z.Dim || e.Inputs() != q.ask.Features || z.Mechanism == plan.LatentLaplace && z.Length != e.Length {
+		if e.Dim() != z.Dim || e.Inputs() != q.ask.Features || z.Mechanism == latent.NameLaplace && z.Length != e.Length {
 			return nil, fmt.Errorf("latent: the state takes %d numbers to %d in a ball of %v, and the plan %d to %d in one of %v", e.Inputs(), e.Dim(), e.Length, q.ask.Features, z.Dim, z.Length)
 		}
 		with.encoder = e

@@ -20,7 +20,7 @@ const (
 // What a plan may name: reports, and mechanisms of a vector.
 var (
 	reports    = []string{plan.LatentSymbols, plan.LatentRight, plan.LatentVector}
-	mechanisms = []string{plan.LatentLaplace, plan.LatentGaussian, plan.LatentCap}
+	mechanisms = []string{latent.NameLaplace, latent.NameGaussian, latent.NameCap}
 )
 
 // validate lists what is wrong with a plan of private records.
@@ -93,12 +93,12 @@ func told(z *plan.Latents, classes int, ps *plan.Problems) {
 		ps.Require(false, at+"mechanism must be one of %s", strings.Join(mechanisms, ", "))
 		return
 	}
-	grid, gaussian := z.Mechanism != plan.LatentCap, z.Mechanism == plan.LatentGaussian
+	grid, gaussian := z.Mechanism != latent.NameCap, z.Mechanism == latent.NameGaussian
 	ps.Require(z.Dim >= 1 && z.Dim <= latent.MaxDim && (grid || z.Dim >= 2), at+"dim must be between 1, of a cap 2, and %d", latent.MaxDim)
-	ps.Require(grid == (z.Length > 0), at+"length is that of the ball that noise on a grid is added in: give it, but of %q", plan.LatentCap)
+	ps.Require(grid == (z.Length > 0), at+"length is that of the ball that noise on a grid is added in: give it, but of %q", latent.NameCap)
 	ps.Require(grid || z.Points == 0, at+"points are of noise on a grid: leave them out")
-	ps.Require(!grid || z.Share == 0, at+"share is of %q: leave it out", plan.LatentCap)
-	ps.Require(gaussian || z.Sigma == 0, at+"sigma is of %q: leave it out", plan.LatentGaussian)
+	ps.Require(!grid || z.Share == 0, at+"share is of %q: leave it out", latent.NameCap)
+	ps.Require(gaussian || z.Sigma == 0, at+"sigma is of %q: leave it out", latent.NameGaussian)
 	ps.Require(z.Sigma == 0 || z.Epsilon == 0, at+"epsilon: sigma stands in its place: leave it out")
 	ps.Require(classes > 0 || z.ClassEpsilon == 0, at+"class_epsilon: there are no classes: leave it out")
 }

@@ -27,9 +27,9 @@ func newVectors(p plan.Plan) (*vectors, error) {
 	ask := p.Question.Latent
 	z, v := ask.Vector, &vectors{plan: p}
 	switch z.Mechanism {
-	case plan.LatentCap:
+	case latent.NameCap:
 		v.Vector = latent.Cap{Cap: direction.Cap{Dim: z.Dim, Clip: 1, Share: z.Share, Epsilon: z.Epsilon}}
-	case plan.LatentGaussian:
+	case latent.NameGaussian:
 		v.Vector = latent.Gaussian{Dim: z.Dim, Length: z.Length, Points: z.Points, Sigma: z.Sigma, Delta: p.Budget.Delta}
 	default:
 		v.Vector = latent.Laplace{Dim: z.Dim, Length: z.Length, Points: z.Points, Epsilon: z.Epsilon}
@@ -106,22 +106,10 @@ func (v *vectors) Words() question.Words {
 			w.Crowds = append(w.Crowds, fmt.Sprintf("crowd %q", name))
 		}
 	}
-	if v.plan.Question.Latent.Vector.Mechanism == plan.LatentCap {
+	if v.plan.Question.Latent.Vector.Mechanism == latent.NameCap {
 		w.Assumptions = append(w.Assumptions, "Every cap has its share of all seeds, as of directions drawn from the sphere.")
 	}
 	return w
-}
-
-// Told returns how a vector of an encoder is told by a mechanism, but for its noise.
-func Told(mechanism string, e *latent.Encoder) plan.Latents {
-	z := plan.Latents{Mechanism: mechanism, Dim: e.Dim()}
-	switch mechanism {
-	case plan.LatentLaplace:
-		z.Length = e.Length
-	case plan.LatentGaussian:
-		z.Length = e.Radius()
-	}
-	return z
 }
 
 const (
@@ -146,12 +134,12 @@ func designVectors(p plan.Plan, ask *plan.Latent) (plan.Plan, error) {
 		z.ClassEpsilon = whole - z.Epsilon
 	}
 	switch {
-	case z.Mechanism == plan.LatentCap:
+	case z.Mechanism == latent.NameCap:
 		z.Share = latent.BestCap(z.Dim, z.Epsilon).Share
 	case z.Points == 0:
 		z.Points = points
 	}
-	if z.Mechanism == plan.LatentGaussian && z.Sigma == 0 {
+	if z.Mechanism == latent.NameGaussian && z.Sigma == 0 {
 		m, err := latent.NewGaussian(z.Dim, z.Length, z.Points, randomize.KRR{K: len(ask.Classes), Epsilon: z.ClassEpsilon}, p.Budget.LocalEpsilon, p.Budget.Delta)
 		if err != nil {
 			return p, err

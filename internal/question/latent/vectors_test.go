@@ -28,7 +28,7 @@ func BenchmarkVectors(b *testing.B) {
 	for i := range image {
 		image[i] = r.Float32()
 	}
-	for _, z := range []plan.Latents{{Mechanism: plan.LatentLaplace, Dim: 8, Length: 10}, {Mechanism: plan.LatentCap, Dim: 8}} {
+	for _, z := range []plan.Latents{{Mechanism: latent.NameLaplace, Dim: 8, Length: 10}, {Mechanism: latent.NameCap, Dim: 8}} {
 		b.Run(z.Mechanism, func(b *testing.B) {
 			p, err := Design(asked(plan.Latent{Features: 784, Classes: strings.Split("abcdefghij", ""), Report: plan.LatentVector, Vector: &z}, 8))
 			if err != nil {

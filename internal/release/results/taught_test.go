@@ -30,7 +30,7 @@ func planned(t testing.TB, vectors bool, classes []string, groups ...string) (pl
 		if state, err = e.Marshal(); err != nil {
 			t.Fatal(err)
 		}
-		ask.Vector = &plan.Latents{Mechanism: plan.LatentLaplace, Dim: 2, Length: 8, Points: 16, Epsilon: 4}
+		ask.Vector = &plan.Latents{Mechanism: device.NameLaplace, Dim: 2, Length: 8, Points: 16, Epsilon: 4}
 		if classes != nil {
 			ask.Vector.ClassEpsilon = 1
 		}

@@ -92,7 +92,7 @@ func (c Records) asked() (plan.Latent, error) {
 	if err != nil {
 		return plan.Latent{}, err
 	}
-	z := latent.Told(c.Vector.Mechanism, e)
-	z.Epsilon = c.Vector.Epsilon
+	z := *c.Vector
+	z.Dim, z.Length = e.Dim(), e.Ball(z.Mechanism)
 	return plan.Latent{Features: e.Inputs(), Report: plan.LatentVector, Vector: &z}, nil
 }

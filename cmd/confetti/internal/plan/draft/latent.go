@@ -9,7 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	"github.com/confetti-dp/confetti/internal/dp/latent"
-	latentkind "github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -111,7 +110,7 @@ func (c latentPlan) asked() (ask plan.Latent, text []byte, err error) {
 	if err != nil {
 		return ask, nil, fmt.Errorf("%s: %w", c.Encoder, err)
 	}
-	z := latentkind.Told(c.Mechanism, e)
+	z := plan.Latents{Mechanism: c.Mechanism, Dim: e.Dim(), Length: e.Ball(c.Mechanism)}
 	if len(c.Classes) > 0 {
 		z.Epsilon = c.Split * c.LocalEpsilon
 	}
