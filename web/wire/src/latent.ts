@@ -73,6 +73,9 @@ export async function latentReport(m: Latents, classes: number, vector: readonly
   if (vector.length !== m.dim) {
     throw new RangeError(`need a vector of ${m.dim} numbers`);
   }
+  if (m.mechanism !== "cap" && m.mechanism !== "laplace") {
+    throw new RangeError(`vectors with noise ${m.mechanism} are not known here`);
+  }
   const told = m.mechanism === "cap" ? await capReport(1, m.share!, m.epsilon, unit(vector), from) : laplaceReport({ length: m.length!, points: m.points!, epsilon: m.epsilon }, vector, from);
   return classes === 0 ? told : concat(told, uint(krr(classes, m.class_epsilon!, own ?? from.below(classes), from), 2));
 }

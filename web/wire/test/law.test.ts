@@ -347,4 +347,5 @@ test("points of the grid are no further apart than they may be, and their noise 
   near(Math.log(law.of("00000000") / law.of("ffffffff")), 2.5, 1e-9, "another");
   const both = await lawOf(async (from) => toHex(await latentReport({ mechanism: "laplace", dim: 1, ...m, class_epsilon: epsilon }, 2, [0], 1, from)), 1e-10);
   near(both.of("000000000001") / both.of("000000000000"), e, 1e-6, "the class");
+  await assert.rejects(lawOf(async (from) => toHex(await latentReport({ mechanism: "gaussian", dim: 1, length: 1, points: 1, epsilon: 0 }, 0, [0], 0, from)), 1e-10), /gaussian are not known/);
 });
