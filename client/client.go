@@ -242,7 +242,7 @@ func (c *Client) Answer(v question.Value) error {
 		if stands != nil {
 			m.stands = stands.Key
 		}
-		a, err := c.pipeline.Answer(v, m, instances)
+		a, err := c.pipeline.Answer(v, m, c.options.preferred(policy, c.signed.Plan.Route, instances))
 		if err != nil {
 			return err
 		}

@@ -32,8 +32,9 @@ func (c *Client) Cover(ctx context.Context) error {
 		return err
 	}
 	var instances []int
-	err := c.locked(func(l *Ledger, now time.Time) (err error) {
-		_, instances, err = c.allowed(l, now)
+	err := c.locked(func(l *Ledger, now time.Time) error {
+		policy, allowed, err := c.allowed(l, now)
+		instances = c.options.preferred(policy, c.signed.Plan.Route, allowed)
 		return err
 	})
 	if err != nil {

@@ -293,7 +293,10 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 		if found := l.part(c.name, instance); found != nil && found.State == Waiting {
 			waiting := *found
 			part, crowd = &waiting, l.entry(c.name).Crowd
-			_, _, err := c.allowed(l, now)
+			_, instances, err := c.allowed(l, now)
+			if err == nil && !slices.Contains(instances, instance) { // since the answer was drawn
+				err = as(notAllowed, errors.New("client: refused: this answer goes through an operator whom the device's policy or the respondent does not allow any more: it waits until they do, or the plan closes"))
+			}
 			return err
 		}
 		return nil

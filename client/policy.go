@@ -122,10 +122,17 @@ func (p Policy) permits(signed plan.Signed, respondent Operators) (instances []i
 		return nil, as(notAllowed, errors.New("client: refused: the device's policy denies or does not trust the operators that every report of this plan goes through"))
 	case lacks(left):
 		return nil, as(notAllowed, errors.New("client: refused: every report of this plan goes through operators that the respondent denies, or among whom is none that the respondent trusts"))
-	case signed.Plan.Route.Spreads():
-		return left, nil // a part goes through each
 	}
-	return p.Operators.prefer(ways, respondent.prefer(ways, left)), nil
+	return left, nil
+}
+
+// preferred returns the allowed instances that policy and respondent prefer. Where a part of each answer goes through
+// every instance it returns all.
+func (o Options) preferred(p Policy, r plan.Route, instances []int) []int {
+	if r.Spreads() {
+		return instances
+	}
+	return p.Operators.prefer(r.Ways(), o.Operators.prefer(r.Ways(), instances))
 }
 
 // Consent records that the respondent opts in or out. A device starts opted out.

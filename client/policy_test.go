@@ -73,6 +73,37 @@ func TestPolicyDecides(t *testing.T) {
 	}
 }
 
+// An answer that waits goes through no operator who was denied since, and goes when that is taken back.
+func TestADenialHoldsForWhatWaits(t *testing.T) {
+	p, _ := sample(t, "rr", 2, 2)
+	for i, operator := range []string{"North", "South"} {
+		p.Route.Mix.Instances[i].Hops[0].Operator = operator
+	}
+	s := newService(t, &p, false)
+	o, path := device(t, s), policyFile(t, `{"operators": {"deny": ["South"]}}`)
+	o.Policy = policy.File(path)
+	c := opened(t, p, o)
+	if err := c.Answer(value(0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		policy string
+		kept   int
+	}{
+		{`{"operators": {"deny": ["North"]}}`, 0},
+		{`{"operators": {"trust": ["South"]}}`, 0},
+		{`{"operators": {"prefer": ["South"]}}`, 1}, // what is drawn stays
+	} {
+		if err := os.WriteFile(path, []byte(step.policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Deliver(t.Context())
+		if kept, _, _ := s.counts(); kept != step.kept || (err == nil) != (kept == 1) || err != nil && !strings.Contains(err.Error(), "not allow any more") {
+			t.Errorf("%s: %d kept, %v", step.policy, kept, err)
+		}
+	}
+}
+
 // Respondents choose among instances by whom they trust, within what the policy leaves.
 func TestOperatorsChooseTheInstance(t *testing.T) {
 	p, _ := sample(t, "rr", 4, 2)
