@@ -155,25 +155,12 @@ func (s *Service) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	if s.worker != nil {
-		beside.Go(func() { s.follow(ctx) })
+		beside.Go(func() { registry.Follow(ctx, s.o.Log, "aggregator", s.takeUp) })
 		if s.o.Role == dap.Leader {
 			beside.Go(func() { s.worker.run(ctx) })
 		}
 	}
 	s.plans.Attend(ctx, func(p *served) { s.attend(ctx, p) })
-}
-
-// follow takes up what other processes have taken, until the context ends.
-func (s *Service) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := s.takeUp(ctx); err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("what other processes of this aggregator have taken is not known, and will be asked for again", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(poll):
-		}
-	}
 }
 
 // abreast takes up what other processes have taken, before this one decides on a plan.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/dap"
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/shelves"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
@@ -140,7 +141,7 @@ func (s *Service) Work(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.follow(ctx)
+		registry.Follow(ctx, s.o.Log, "aggregator", s.takeUp)
 	}()
 	s.worker.run(ctx)
 	<-done

@@ -47,7 +47,6 @@ type Options struct {
 const (
 	defaultRetention = 24 * time.Hour
 	sweepEvery       = time.Minute // how late a plan may be forgotten
-	poll             = time.Second // how late a process learns what others have taken
 )
 
 // Service is a running issuer. It is safe for concurrent use.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
@@ -99,19 +98,6 @@ func (s *Service) stays(ctx context.Context, signed plan.Signed) (bool, error) {
 		return err == nil, err
 	}
 	return false, s.end(ctx, hash, scope(signed), func(p *served) { p.marks.end(s.withdrawals.Err(hash)) })
-}
-
-// follow takes up what other processes have taken, until the context ends.
-func (s *Service) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := s.takeUp(ctx); err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("what other processes of this issuer have taken is not known, and will be asked for again", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(poll):
-		}
-	}
 }
 
 // abreast takes up what other processes have taken, before this one decides on a plan.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/clock"
+	"github.com/confetti-dp/confetti/internal/service/registry"
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 	"github.com/confetti-dp/confetti/plan"
@@ -30,7 +31,7 @@ func (s *Service) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	if s.o.Store != nil {
-		beside.Go(func() { s.follow(ctx) })
+		beside.Go(func() { registry.Follow(ctx, s.o.Log, "issuer", s.takeUp) })
 	}
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()

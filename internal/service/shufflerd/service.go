@@ -192,7 +192,7 @@ func (s *Service) Run(ctx context.Context) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	if s.worker != nil {
-		beside.Go(func() { s.follow(ctx) })
+		beside.Go(func() { registry.Follow(ctx, s.o.Log, "hop", s.takeUp) })
 	}
 	s.plans.Attend(ctx, func(p *served) {
 		var posts sync.WaitGroup
@@ -201,19 +201,6 @@ func (s *Service) Run(ctx context.Context) {
 		}
 		posts.Wait()
 	})
-}
-
-// follow takes up what other processes have taken, until the context ends.
-func (s *Service) follow(ctx context.Context) {
-	for ctx.Err() == nil {
-		if err := s.takeUp(ctx); err != nil && ctx.Err() == nil {
-			s.o.Log.Warn("what other processes of this hop have taken is not known, and will be asked for again", "error", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(poll):
-		}
-	}
 }
 
 // Step does once what is due and returns what failed: Run for tests that keep
