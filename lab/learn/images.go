@@ -32,8 +32,11 @@ var imageDimensions = []int{351, 170}
 
 // imageDimension returns the largest for which the first round's rows are answered often enough.
 func (s Setting) imageDimension(respondents int) int {
-	if s.proved() {
+	if s.proved() && s.Public != unlabelled { // second moments have no more numbers than are proved
 		return imageDimensions[1]
+	}
+	if s.proved() {
+		return imageDimensions[0]
 	}
 	bits := s.firstBits()
 	for _, d := range imageDimensions {

@@ -7,10 +7,12 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/confetti-dp/confetti/internal/dp/vector/features"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/train/synthetic"
+	"github.com/confetti-dp/confetti/plan"
 )
 
 func quiet(string, int, int) {}
@@ -78,6 +80,23 @@ func TestSettings(t *testing.T) {
 			if _, err := s.Complete(); err == nil {
 				t.Errorf("%s: no error", name)
 			}
+		}
+	}
+}
+
+// Second moments of images are proved of fewer directions, so that they are no longer than a proof; gradients have room for more.
+func TestProvedImagesFit(t *testing.T) {
+	for public, want := range map[string]int{drawnInputs: 170, unlabelled: 351} {
+		s := Setting{Dataset: "mnist", Public: public, Rounds: 5, Noise: plan.NoiseAggregators}
+		if got := s.imageDimension(60_000); got != want {
+			t.Errorf("%s: %d directions, want %d", public, got, want)
+		}
+	}
+	const most = 1 << 14
+	for d, fits := range map[int]bool{imageDimensions[1]: true, imageDimensions[0]: false} {
+		shape := features.Shape{Dimension: d, Classes: 10}
+		if shape.GradientLen() > most || shape.Len() <= most != fits {
+			t.Errorf("%d directions: %d numbers, of gradients %d", d, shape.Len(), shape.GradientLen())
 		}
 	}
 }

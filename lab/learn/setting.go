@@ -1,7 +1,7 @@
-// Package learn measures what is learned from single bits in secret rows: classifiers of images and texts, a
-// regression and a ranking of loans. Used by lab/cmd/confetti-lab/experiment and lab/learn/draw.
+// Package learn measures what is learned from single bits in secret rows, or from vectors of proved length: classifiers
+// of images and texts, a regression and a ranking of loans. Used by lab/cmd/confetti-lab/experiment and lab/learn/draw.
 //
-// Every bit is drawn. What is not a respondent's, such as features, is made from public or synthetic inputs, and so
+// Every bit, or every number of every vector, is drawn. What is not a respondent's, such as features, is made from public or synthetic inputs, and so
 // is every number that was chosen (docs/learning-how.md).
 package learn
 

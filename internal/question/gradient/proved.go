@@ -72,6 +72,11 @@ func (v proved) mean(t tally.Tally, n int) ([]float64, float64, error) {
 	return scaledBack(sum, v.clip/float64(n))
 }
 
+// says returns what a liar counts for, beside honest gradients of any length.
+func (v proved) says() string {
+	return v.whole.Says("gradient") + fmt.Sprintf(" Gradients shorter than the clip, %g, count for less than one.", v.clip)
+}
+
 // event returns the event of the noise that the plan relies on. No respondent adds any.
 func (v proved) event(int) account.Event { return v.unknown(sumprivacy.Promised(v.route)) }
 

@@ -25,7 +25,7 @@ func (q *Question) Words() question.Words {
 		Assumptions: []string{"The class of an example is as private as the example: the guarantees speak of both."},
 	}
 	if v, ok := q.report.(proved); ok {
-		w.Assumptions = append(w.Assumptions, v.whole.Says("gradient"))
+		w.Assumptions = append(w.Assumptions, v.says())
 	}
 	if q.ask.Report.Name == Cap {
 		w.Assumptions = append(w.Assumptions, "Every cap has its share of all seeds, as of directions drawn from the sphere.")
@@ -39,7 +39,7 @@ func (q *Question) Compare() []question.Comparison {
 	var says string
 	switch v := q.report.(type) {
 	case proved:
-		says = v.whole.Says("gradient")
+		says = v.says() + " So clip far below what a wrong example says, and raise the rate as much (--clip 0.01 --rate 240)."
 	case vectors:
 		says = fmt.Sprintf("One who lies about its bits counts for up to %.0f respondents: %s", math.Ceil(v.mechanism.Spec().Liar()), hostile)
 	case directions:

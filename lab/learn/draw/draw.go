@@ -69,7 +69,7 @@ func images(all []learn.Result) release.Figure {
 // loans are against something, and all but that is of one round, 4,096 bits and epsilon 1.
 func loans(all []learn.Result, name, label string, x func(learn.Result) float64) release.Figure {
 	of := func(r learn.Result) bool {
-		return r.Dataset == "lending_club" && r.Features == "columns" && (r.Bits == 4096 || name == "bits") && (r.Setting.Epsilon == 1 || name == "epsilon")
+		return r.Dataset == "lending_club" && r.Noise == "" && r.Features == "columns" && (r.Bits == 4096 || name == "bits") && (r.Setting.Epsilon == 1 || name == "epsilon")
 	}
 	return release.Figure{Name: "learning-" + name, Kind: release.Lines, Title: "Rates of loans in one round, against " + name,
 		Alt: "The share of the variance of interest rates that is explained, against " + name + ", with a curator's noise on the same sums, and without noise.",

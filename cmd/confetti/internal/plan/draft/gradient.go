@@ -17,7 +17,7 @@ type gradientPlan struct {
 	Model        string   `help:"linear, or one of ESA's networks: xiii (images of 28x28), xiv (32x32 in three colours)." default:"linear"`
 	Report       string   `help:"What a device says of its gradient: direction, cap or vector. Without flag, vector where it is summed, and else direction." placeholder:"NAME"`
 	Bits         int      `help:"Of a vector: rows that a device answers in a round, on average; 0: one for each number that is learned."`
-	Clip         float64  `help:"Length that gradients are clipped to." default:"1"`
+	Clip         float64  `help:"Length that gradients are clipped to. Where people lie, far below what a wrong example says (0.01, with a rate raised as much): a liar's is never shorter." default:"1"`
 	Rate         float64  `help:"Length of a step." default:"0.5"`
 	Momentum     float64  `help:"Of the steps (Nesterov)." default:"0.9"`
 	Average      float64  `help:"Weight of earlier rounds' models in the answer; 0: the last one is."`
