@@ -47,7 +47,7 @@ func Refused(t *testing.T, dir string) {
 	Ahead(t, filepath.Join(dir, "ahead"), second)
 }
 
-// Ahead has somebody agree to a registry, and open it again on a day that is still to come, on a device in a folder.
+// Ahead opens a registry on a device in a folder, for somebody who agrees, and opens it again on a day that is still to come.
 func Ahead(t *testing.T, folder string, registry []byte) {
 	t.Helper()
 	for i, days := range []int{0, 3} {
