@@ -124,7 +124,7 @@ func (t turns) RoundTrip(r *http.Request) (*http.Response, error) {
 
 const (
 	benchShard   = 128
-	benchReports = 9 * benchShard
+	benchReports = 27 * benchShard
 )
 
 // What a report of 1,024 cells takes of the processor until both aggregators have added it, by one process a side and by
