@@ -57,7 +57,7 @@ func TestAPriceIsBounded(t *testing.T) {
 }
 
 // alike are plans whose rows are priced as those of "vector, classes" or of "strings, any text, cut" are.
-var alike = []string{"vector, gradients", "vector, mapped", "vector, of a number, clipped", "strings, letters", "table", "experiment, rows"}
+var alike = []string{"vector, gradients", "vector, mapped", "vector, moments", "vector, of a number, clipped", "strings, letters", "table", "experiment, rows"}
 
 // Two bombs that were found: a gradient by vectors among 1e9 took five minutes of a core, and a
 // vector whose tail takes all of its delta had an endless table of no numbers.
