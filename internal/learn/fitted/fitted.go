@@ -104,18 +104,34 @@ func (a Asked) line(m *model.Model, x blas32.General) error {
 	return nil
 }
 
-// Test writes into a model how good it is on public records with classes. Errors name their file.
-func Test(m *model.Model, name string, rows *table.Records) (err error) {
+// Predict returns what a model says of rows, whose columns may be in another order than the model's.
+func Predict(m *model.Model, rows *table.Records) ([]model.Prediction, error) {
 	places := make([]int, rows.X.Cols)
 	for i := range places {
 		places[i] = i
 	}
 	if len(rows.Columns) > 0 {
+		var err error
 		if places, err = m.Features.Places(rows.Columns); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, err
 		}
 	}
-	index, x := map[string]int{}, make([]float32, len(places))
+	x, out := make([]float32, len(places)), make([]model.Prediction, rows.X.Rows)
+	for i := range out {
+		for k, at := range places {
+			x[k] = rows.X.Data[i*rows.X.Stride+at]
+		}
+		var err error
+		if out[i], err = m.OfNumbers(x); err != nil {
+			return nil, fmt.Errorf("record %d: %w", i+1, err)
+		}
+	}
+	return out, nil
+}
+
+// Test writes into a model how good it is on public records with classes. Errors name their file.
+func Test(m *model.Model, name string, rows *table.Records) (err error) {
+	index := map[string]int{}
 	for y, class := range m.Classes {
 		index[class] = y
 	}
@@ -132,14 +148,12 @@ func Test(m *model.Model, name string, rows *table.Records) (err error) {
 			return fmt.Errorf("%s: record %d has a class that the plan does not have", name, i+1)
 		}
 	}
+	predicted, err := Predict(m, rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	for i, label := range rows.Labels {
-		for k, at := range places {
-			x[k] = rows.X.Data[i*rows.X.Stride+at]
-		}
-		p, err := m.OfNumbers(x)
-		if err != nil {
-			return fmt.Errorf("%s: record %d: %w", name, i+1, err)
-		}
+		p := predicted[i]
 		said, want = append(said, index[p.Class]), append(want, index[label])
 		left, all = left+(numbers[i]-p.Value)*(numbers[i]-p.Value), all+(numbers[i]-mean)*(numbers[i]-mean)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/training"
 )
 
-// ByNoisy learns from the noisy vectors themselves, as LTN does (equation 8): it maximizes the likelihood of each told
-// class, summed over the true ones. It returns nil where the mechanism's reports are no vectors.
+// ByNoisy learns from the noisy vectors themselves, as LTN does (equation 8): it maximizes how likely each told class is,
+// summed over the true ones. It returns nothing of a mechanism whose reports are no vectors.
 func ByNoisy(r *rand.Rand, how latent.Mechanism, reports [][]byte, told []int, epsilon float64, classes int, tell func(stage string, done, total int)) (*Classifier, error) {
 	m, ok := how.(latent.Readable)
 	if !ok || len(reports) == 0 {
@@ -32,14 +32,13 @@ func ByNoisy(r *rand.Rand, how latent.Mechanism, reports [][]byte, told []int, e
 	return &Classifier{net: net, by: 1}, scale.Into(net)
 }
 
-// Decoded returns a record for each report: a mean of public records by the report's weights of prototypes. A prototype
-// stands for the mean of the public records nearest to it, or of all if it has none.
+// Decoded returns records that reports may have come of: the mean of the public ones that lie nearest to each prototype, by
+// the weights of prototypes. A prototype that no public record is nearest to is read as the mean of all.
 func Decoded(e *latent.Encoder, weights []float32, public blas32.General) blas32.General {
 	k, d := e.Prototypes.Rows, public.Cols
 	means, all, counts := blas32.General{Rows: k, Cols: d, Stride: d, Data: make([]float32, k*d)}, make([]float64, d), make([]float64, k)
-	sums, codes := make([]float64, k*d), Codes(e, public)
-	for i := range public.Rows {
-		at := nearest(codes.Data[i*codes.Cols:][:codes.Cols], e.Prototypes)
+	sums := make([]float64, k*d)
+	for i, at := range Nearest(e, public) {
 		counts[at]++
 		for j, v := range public.Data[i*public.Stride:][:d] {
 			sums[at*d+j] += float64(v)
@@ -57,7 +56,16 @@ func Decoded(e *latent.Encoder, weights []float32, public blas32.General) blas32
 	return Means(weights, means)
 }
 
-// nearest returns the prototype at the least distance from a code.
+// Nearest returns for each public record the prototype that its code is nearest to.
+func Nearest(e *latent.Encoder, public blas32.General) []int {
+	codes, out := Codes(e, public), make([]int, public.Rows)
+	for i := range out {
+		out[i] = nearest(codes.Data[i*codes.Cols:][:codes.Cols], e.Prototypes)
+	}
+	return out
+}
+
+// nearest returns the prototype of the least distance.
 func nearest(code []float32, prototypes blas32.General) (at int) {
 	least := float32(0)
 	for j := range prototypes.Rows {

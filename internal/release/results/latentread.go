@@ -114,11 +114,12 @@ func readSymbols(m *latent.Model, sheet io.Reader) error {
 			crowd = slices.Index(m.Counts.Crowds, row[0])
 		}
 		mean, err := strconv.ParseFloat(row[3], 64)
+		off, bad := strconv.ParseFloat(row[4], 64)
 		class := ""
 		if len(m.Asked.Classes) > 0 {
 			class = m.Asked.Classes[at%k]
 		}
-		if err != nil || !(math.Abs(mean) <= 1e12) || row[1] != strconv.Itoa(at/k+1) || row[2] != class {
+		if err != nil || bad != nil || !(math.Abs(mean) <= 1e12) || !(off >= 0 && off <= 1e12) || row[1] != strconv.Itoa(at/k+1) || row[2] != class {
 			return false
 		}
 		if at == 0 {
@@ -129,7 +130,7 @@ func readSymbols(m *latent.Model, sheet io.Reader) error {
 			m.Counts.Tables, sums = append(m.Counts.Tables, &histogram.Table{Crowd: crowd}), append(sums, 0)
 		}
 		t := m.Counts.Tables[len(m.Counts.Tables)-1]
-		t.Values = append(t.Values, estimate.Value{Mean: mean})
+		t.Values = append(t.Values, estimate.Value{Mean: mean, StdErr: off})
 		sums[len(sums)-1] += mean
 		t.Respondents = int(math.Round(sums[len(sums)-1]))
 		seen++

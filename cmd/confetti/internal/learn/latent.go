@@ -1,5 +1,5 @@
-// Package learn implements confetti learn, which makes a model from a release of private records and from public ones.
-// Used by cmd/confetti, for analysts.
+// Package learn implements confetti learn: what a release teaches of records that are public. Used by cmd/confetti, for
+// analysts.
 package learn
 
 import (
@@ -23,6 +23,7 @@ import (
 // Command groups what learns from releases.
 type Command struct {
 	Latent fromLatent `cmd:"" help:"A classifier, or a line, from what records told that are private as a whole (LTN)."`
+	Choose choose     `cmd:"" help:"The best of several models, by what respondents told who taught none of them."`
 }
 
 // Files that are written into a folder.
@@ -132,7 +133,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 	return c.say(std, m, files)
 }
 
-// promised returns the promise that holds though everyone colludes. It needs nobody's honesty.
+// promised returns what a device was promised though everyone colludes: the promise to go by, which needs nobody's honesty.
 func promised(r release.Release) (model.Promise, error) {
 	respondents := 0
 	for _, m := range r.Headline {
