@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -25,13 +26,23 @@ type Judged struct {
 }
 
 // Judge judges models by a release of private records, of its plan, its public state and the sheet beside it. Of each model
-// the classes stand that it gives public records, by their places in Classes.
-func Judge(p plan.Plan, state, sheet []byte, public blas32.General, said [][]int) ([]Judged, error) {
+// the classes stand that it gives public records.
+func Judge(p plan.Plan, state, sheet []byte, public blas32.General, said [][]string) ([]Judged, error) {
 	m, err := readLatent(p, state, bytes.NewReader(sheet))
 	if err != nil {
 		return nil, err
 	}
-	return judged(m, public, said)
+	places := make([][]int, len(said))
+	for i, names := range said {
+		for _, name := range names {
+			at := slices.Index(m.Asked.Classes, name)
+			if at < 0 {
+				return nil, fmt.Errorf("model %d tells other classes apart than the plan of the release", i+1)
+			}
+			places[i] = append(places[i], at)
+		}
+	}
+	return judged(m, public, places)
 }
 
 // judged judges models by a release that was read.

@@ -65,12 +65,9 @@ func (c choose) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
-	if p.Question.Latent == nil {
-		return fmt.Errorf("%s: no release of private records: its plan asks for something else", c.Validate)
-	}
-	said := make([][]int, len(c.Models))
+	said := make([][]string, len(c.Models))
 	for i, path := range c.Models {
-		if said[i], err = classes(path, p.Question.Latent.Classes, public); err != nil {
+		if said[i], err = classes(path, public); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -86,8 +83,8 @@ func (c choose) Run(std terminal.Streams) error {
 	return c.say(std, ranks, promise)
 }
 
-// classes returns those that a model gives public records, by their places in the plan's.
-func classes(path string, of []string, public *table.Records) ([]int, error) {
+// classes returns those that a model gives public records.
+func classes(path string, public *table.Records) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -104,11 +101,9 @@ func classes(path string, of []string, public *table.Records) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]int, len(given))
+	out := make([]string, len(given))
 	for i, p := range given {
-		if out[i] = slices.Index(of, p.Class); out[i] < 0 {
-			return nil, errors.New("tells other classes apart than the plan of the release")
-		}
+		out[i] = p.Class
 	}
 	return out, nil
 }
