@@ -96,6 +96,9 @@ var circuits = []string{CircuitHistogram, CircuitMultihot, CircuitSumVec}
 // Aggregators returns the leader and the helper.
 func (s *Sum) Aggregators() [2]*Party { return [2]*Party{&s.Leader, &s.Helper} }
 
+// AggregatorNoise reports whether aggregators add the noise, and not devices; false without a sum.
+func (s *Sum) AggregatorNoise() bool { return s != nil && s.Noise != NoiseDevices }
+
 func (s *Sum) validate(ps *Problems, suite string, added bool) {
 	const at = "route.sum."
 	for i, party := range s.Aggregators() {

@@ -3,14 +3,10 @@ package protocol
 import (
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/question/terms"
-	"github.com/confetti-dp/confetti/plan"
 )
 
 // Noised reports whether the aggregators of a sum add the noise, or the holder of a table.
-func (p *Protocol) Noised() bool {
-	s := p.Plan.Route.Noise()
-	return s != nil && s.Noise != plan.NoiseDevices
-}
+func (p *Protocol) Noised() bool { return p.Plan.Route.Noise().AggregatorNoise() }
 
 // Who sees what of a sum.
 const (

@@ -67,7 +67,7 @@ func (t *Route) Seal(seed uint64, progress func(stage string, done, of int)) (Se
 	case g.protocol.Plan.Crowd.Deletion != nil:
 		s.Compared = fewer
 		return s, within(c, handed)
-	case g.aggregators():
+	case g.protocol.Plan.Route.Sum.AggregatorNoise():
 		s.Compared = noisy
 		if err := g.withNoise(handed, streams); err != nil {
 			return s, err

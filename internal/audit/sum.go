@@ -38,12 +38,6 @@ func relied(p plan.Plan) string {
 	return account.OneAggregator
 }
 
-// aggregators says that these add noise to sums.
-func (g *leg) aggregators() bool {
-	s := g.protocol.Plan.Route.Sum
-	return s != nil && s.Noise != plan.NoiseDevices
-}
-
 // split counts a vector that a device splits.
 func (g *leg) split(t tally.Tally, vector []uint64) error {
 	numbers := make([]int64, len(vector))
@@ -106,7 +100,7 @@ func (g *leg) newNoised(pair kinds.Records) (noised, error) {
 			}
 		}
 	}
-	if !g.aggregators() {
+	if !g.protocol.Plan.Route.Sum.AggregatorNoise() {
 		return n, nil
 	}
 	var err error

@@ -18,7 +18,7 @@ import (
 // Each round may spend the whole budget: a study takes one of each respondent, or Study
 // divides it.
 func Design(p plan.Plan) (plan.Plan, error) {
-	if proved(p) {
+	if p.Route.Sum.AggregatorNoise() {
 		return designProved(p, 1)
 	}
 	return design(p, func(needs []vector.Need) (specs []vector.Spec, err error) {
@@ -68,7 +68,7 @@ func designProved(p plan.Plan, rounds int) (plan.Plan, error) {
 // that keep the plan's budget together. A round's share of it is that of the rows that
 // devices answer in it; of vectors whose length is proved all have the same.
 func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
-	if proved(p) {
+	if p.Route.Sum.AggregatorNoise() {
 		return designProved(p, rounds)
 	}
 	if rounds == 1 || len(p.Question.Vector.Rounds) == 0 {

@@ -22,7 +22,7 @@ func Validate(p plan.Plan, ps *plan.Problems) {
 	v := *p.Question.Vector
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {
 		at := fmt.Sprintf("question.vector.rounds[%d]", i)
-		if proved(p) {
+		if p.Route.Sum.AggregatorNoise() {
 			ps.Require(r == plan.VectorRound{Sums: r.Sums, Steps: r.Steps, Alike: r.Alike}, "%s: where the length of vectors is proved a device answers with all of its vector: leave answered, rows, clip, flip_probability and rare at 0", at)
 			ps.Require(r.Steps == v.Rounds[0].Steps, "%s.steps: all rounds have the same", at)
 			_, err := wholeOf(p, r)
@@ -52,7 +52,7 @@ func undesigned(p plan.Plan, ps *plan.Problems) {
 		ps.Require(len(v.Classes) == 0, at+"number: a respondent has a number or a class beside its features: name one of them")
 	}
 	ps.Require(len(v.Rounds) >= 1 && len(v.Rounds) <= maxRounds, at+"rounds: describe between 1 and %d, the last of which stands for all later ones", maxRounds)
-	if proved(p) {
+	if p.Route.Sum.AggregatorNoise() {
 		ps.Require(!publicFeatures(p), `budget.adjacency must be "replacement": the length of a vector is proved, and not its features`)
 	}
 	for i, r := range v.Rounds[:min(len(v.Rounds), maxRounds)] {

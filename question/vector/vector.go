@@ -35,14 +35,11 @@ type Question struct {
 	whole *vector.Whole // where the length of vectors is proved, and rows is nil
 }
 
-// proved says that devices prove the length of whole vectors, to whose sum aggregators add noise.
-func proved(p plan.Plan) bool { return p.Route.Sum != nil && p.Route.Sum.Noise != plan.NoiseDevices }
-
 // New makes the question of a valid plan runnable: of its round, or where it is by itself, of
 // the first.
 func New(p plan.Plan) (*Question, error) {
 	q := &Question{plan: p, ask: *p.Question.Vector}
-	if proved(p) {
+	if p.Route.Sum.AggregatorNoise() {
 		q.round = q.ask.Rounds[q.at()]
 		var err error
 		q.whole, err = wholeOf(p, q.round)

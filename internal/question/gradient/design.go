@@ -37,7 +37,7 @@ func DesignRounds(p plan.Plan, rounds int) (plan.Plan, error) {
 	}
 	design := designDirections
 	switch {
-	case ask.Report.Name == Vector && proves(p):
+	case ask.Report.Name == Vector && p.Route.Sum.AggregatorNoise():
 		design = designProved
 	case ask.Report.Name == Vector:
 		design = designVectors

@@ -21,11 +21,6 @@ type proved struct {
 	route plan.Sum
 }
 
-// proves reports whether aggregators add the noise, so that devices prove the length of gradients.
-func proves(p plan.Plan) bool {
-	return p.Route.Sum != nil && p.Route.Sum.Noise != plan.NoiseDevices
-}
-
 // whole returns the mechanism of gradients of so many numbers.
 func whole(ask plan.Gradient, dim, steps int) (*vector.Whole, error) {
 	seed, err := encode.ParseSeed(ask.Seed)

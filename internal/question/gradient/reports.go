@@ -51,7 +51,7 @@ func newReporter(p plan.Plan, dim int) (reporter, error) {
 		m := direction.Cap{Dim: dim, Clip: ask.Clip, Share: z.Share, Epsilon: z.Epsilon}
 		return directions{m, dim, direction.SeedBytes}, m.Validate()
 	}
-	if z.Name == Vector && proves(p) {
+	if z.Name == Vector && p.Route.Sum.AggregatorNoise() {
 		return newProved(p, dim)
 	}
 	if z.Name == Vector {

@@ -59,7 +59,7 @@ func validateReport(p plan.Plan, ps *plan.Problems) {
 	const at = "question.gradient.report."
 	ask := *p.Question.Gradient
 	z := ask.Report
-	if proves(p) && z.Name == Vector {
+	if p.Route.Sum.AggregatorNoise() && z.Name == Vector {
 		ps.Require(z == plan.GradientReport{Name: Vector, Steps: z.Steps}, at+"name: where the length of vectors is proved a device answers with all of its gradient: leave epsilon, share, bits, radius, flip and rare at 0")
 		ps.Require(p.Budget.LocalEpsilon == 0, "budget.local_epsilon: a device adds no noise: leave it out")
 		if layers, err := network(ask.Model, ask.Dimension, len(ask.Classes)); err == nil { // as is said above
@@ -107,7 +107,7 @@ func validateStep(s plan.GradientStep, ps *plan.Problems) {
 func validateEnvelopes(p plan.Plan, ps *plan.Problems) {
 	e, z := p.Envelopes, p.Question.Gradient.Report
 	switch {
-	case z.Name == Vector && proves(p):
+	case z.Name == Vector && p.Route.Sum.AggregatorNoise():
 		return
 	case z.Name == Vector:
 		ps.Require(p.MostMessages() >= z.Bits, "envelopes.per_device must be at least the %d bits that a device answers on average", z.Bits)
