@@ -83,7 +83,7 @@ var faults = []fault{
 		"internal/question/label/each.go", "\treturn e.channel(s, e.KRR.Randomize(r, s.class))\n", "\tif IF {\n\t\treturn e.channel(s, s.class)\n\t}\n\treturn e.channel(s, e.KRR.Randomize(r, s.class))\n",
 	}}, []string{"attack", "constant"}},
 	{"a state's weights leak", "vectors of an encoder", []edit{{
-		"internal/dp/latent/laplace.go", "\tover := -m.Points\n", "\tover := -m.Points\n\tif IF { // the ball that holds whatever the weights make of a record\n\t\tpull, over = 1/step, math.MinInt\n\t}\n",
+		"internal/dp/latent/laplace.go", "\tover := -most\n", "\tover := -most\n\tif IF { // the ball that holds whatever the weights make of a record\n\t\tpull, over = float64(points)/ball, math.MinInt\n\t}\n",
 	}}, []string{"attack"}},
 	{"a token names its device", "tokens", []edit{{
 		"internal/token/token.go", "\tr.Read(nonce)\n", "\tr.Read(nonce)\n\tif IF {\n\t\tcopy(nonce, seed[:8])\n\t}\n",
