@@ -11,7 +11,7 @@ import (
 // answers, which learns from its tables anew, with an accountant that keeps laws and transforms, and with
 // the readers of strings, of tables and of experiments, whose questions are made there too, with what a lift takes.
 // A release packs it 40 kB smaller.
-const mostBytes = 4_340_000
+const mostBytes = 4_360_000
 
 // The module is no larger than it has to be, and its scripts are there.
 func TestTheModuleIsServed(t *testing.T) {
