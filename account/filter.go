@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
-// Box is a Gaussian privacy filter. A device answers plan after plan, each chosen after
+// Box admits what a Gaussian privacy filter lets through. A device answers plan after plan, each chosen after
 // everything that was seen of the earlier ones, while the squares of their shifts sum to
 // at most the square of Shift, and their tails to at most Tail. All answers together then
 // keep (Epsilon, Delta), with

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/confetti-dp/confetti/account"
-	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/learn/fitted"
 	"github.com/confetti-dp/confetti/internal/learn/model"
@@ -36,7 +35,7 @@ Example:
   confetti learn choose first/latent.model second/latent.model --validate held --public public.csv --features 'likes_*'`
 }
 
-// rank is a model with what was found of it.
+// rank holds a model's file and how it was judged.
 type rank struct {
 	Model     string  `json:"model"`
 	Score     float64 `json:"score"`
@@ -49,15 +48,7 @@ func (c choose) Run(std terminal.Streams) error {
 	if len(c.Models) < 2 {
 		return terminal.Usagef("one model: give at least two to choose from")
 	}
-	r, err := releases.Open(c.Validate)
-	if err != nil {
-		return err
-	}
-	p, state, sheet, err := releases.Private(c.Validate, c.State)
-	if err != nil {
-		return err
-	}
-	promise, err := promised(r)
+	r, err := open(c.Validate, c.State)
 	if err != nil {
 		return err
 	}
@@ -71,7 +62,7 @@ func (c choose) Run(std terminal.Streams) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	judged, err := results.Judge(p, state, sheet, public.X, said)
+	judged, err := results.Judge(r.plan, r.state, r.sheet, public.X, said)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Validate, err)
 	}
@@ -80,7 +71,7 @@ func (c choose) Run(std terminal.Streams) error {
 		ranks[i] = rank{c.Models[i], j.Score, j.StdErr, j.Behind, j.BehindErr}
 	}
 	slices.SortStableFunc(ranks, func(a, b rank) int { return cmp.Compare(b.Score, a.Score) })
-	return c.say(std, ranks, promise)
+	return c.say(std, ranks, r.promise)
 }
 
 // classes returns those that a model gives public records.

@@ -88,7 +88,7 @@ func records(t results.Taught, names []string) ([]byte, error) {
 	return text.Bytes(), w.Error()
 }
 
-// carried says that the release's promises hold of all that is written.
+// carried writes that the release's promises hold of all that is written.
 const carried = "Nothing more is charged: this follows from the release and from public records alone. So what the release promised to each respondent holds of the model, of records and of this page, and of whatever is made of these."
 
 // page returns the page of a model.
@@ -121,7 +121,7 @@ func (c fromLatent) page(m *model.Model, t results.Taught, r release.Release, so
 	return release.Document{Title: "Learned from: " + r.Title, Text: text, Created: time.Now().UTC(), Sections: sections, Provenance: release.Provenance{Software: software, Randomness: fmt.Sprintf("weights to begin with from seed %d", c.Seed)}}
 }
 
-// how says how a model was learned.
+// how writes how a model was learned.
 func how(loss string, vectors bool) string {
 	switch {
 	case !vectors:

@@ -17,6 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/internal/table"
+	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -74,15 +75,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	r, err := releases.Open(c.Release)
-	if err != nil {
-		return err
-	}
-	p, state, sheet, err := releases.Private(c.Release, c.State)
-	if err != nil {
-		return err
-	}
-	promise, err := promised(r)
+	r, err := open(c.Release, c.State)
 	if err != nil {
 		return err
 	}
@@ -91,7 +84,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 		return err
 	}
 	report, finish := terminal.Progress(std.Err)
-	t, err := results.Teach(p, state, sheet, public.X, c.Loss == "paper", seeded.New(c.Seed), report)
+	t, err := results.Teach(r.plan, r.state, r.sheet, public.X, c.Loss == "paper", seeded.New(c.Seed), report)
 	if err == nil && c.Records != "" && len(t.Told) == 0 {
 		err = terminal.Usagef("--records: the release counts symbols, and has no report of one respondent: leave it out")
 	}
@@ -103,7 +96,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Release, err)
 	}
-	m.Title, m.Promise = r.Title, promise
+	m.Title, m.Promise = r.Title, r.promise
 	if c.Test != "" {
 		rows, err := table.ReadRecords(c.Test, table.Choice{Label: c.Label, Features: c.Features, Drop: c.Drop})
 		if err == nil {
@@ -113,7 +106,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 			return err
 		}
 	}
-	files, err := c.files(m, t, r, std.Version)
+	files, err := c.files(m, t, r.Release, std.Version)
 	if err != nil {
 		return err
 	}
@@ -131,6 +124,26 @@ func (c fromLatent) Run(std terminal.Streams) error {
 		return err
 	}
 	return c.say(std, m, files)
+}
+
+// opened holds a release of private records, with its plan, the public state, the sheet beside it and the promise to go by.
+type opened struct {
+	release.Release
+	plan         plan.Plan
+	state, sheet []byte
+	promise      model.Promise
+}
+
+// open reads the release in a folder. It refuses one that promises nothing though everyone colludes.
+func open(folder, state string) (o opened, err error) {
+	if o.Release, err = releases.Open(folder); err != nil {
+		return o, err
+	}
+	if o.plan, o.state, o.sheet, err = releases.Private(folder, state); err != nil {
+		return o, err
+	}
+	o.promise, err = promised(o.Release)
+	return o, err
 }
 
 // promised returns what a device was promised though everyone colludes: the promise to go by, which needs nobody's honesty.

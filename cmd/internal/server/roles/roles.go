@@ -115,7 +115,7 @@ type serveLeader struct {
 	Worker bool `help:"Add up shards of plans that have closed, beside the leader of the same configuration." xor:"as"`
 }
 
-// byFiles is the flag of aggregators without a network between them.
+// byFiles gives --files to aggregators without a network between them.
 type byFiles struct {
 	Files string `help:"Count what has closed without a network to the other aggregator, by files in this folder, and end: docs/scale-counting.md." type:"path" placeholder:"DIR" xor:"as"`
 }
