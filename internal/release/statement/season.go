@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/confetti-dp/confetti/account"
+	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -79,7 +80,7 @@ func (p Plan) Keep(seasons []plan.Signed, until time.Time) (k Kept, err error) {
 func saysPaid(all []account.Spending) string {
 	epsilon, delta := 0.0, 0.0
 	for _, s := range all {
-		epsilon, delta = epsilon+s.Epsilon, delta+s.Delta
+		epsilon, delta = profile.AddUp(epsilon, s.Epsilon), profile.AddUp(delta, s.Delta)
 	}
 	says := spent(epsilon, delta)
 	if less, at := all[0].With(all[1:]...); less < epsilon && len(all) > 1 {
