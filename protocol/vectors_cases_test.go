@@ -163,11 +163,8 @@ func reportCases(t *testing.T) []*reportCase {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, mechanism := range []string{lat.NameLaplace, lat.NameCap} {
-		z := &plan.Latents{Mechanism: mechanism, Dim: 4}
-		if mechanism == lat.NameLaplace {
-			z.Length = 6
-		}
+	for _, mechanism := range []string{lat.NameLaplace, lat.NameGaussian, lat.NameCap} {
+		z := &plan.Latents{Mechanism: mechanism, Dim: 4, Length: encoder.Ball(mechanism)}
 		alone := latents(plan.Latent{Features: 2, Report: plan.LatentVector, Vector: z})
 		alone.Crowd.Names = []string{"north", "south"}
 		held := pairs(0, 6)

@@ -2,7 +2,7 @@
 import { concat, uint } from "./bytes";
 import { capReport } from "./direction";
 import { Powers } from "./draw";
-import { decay, discreteLaplace } from "./noise";
+import { decay, discreteGaussian, discreteLaplace } from "./noise";
 import type { Words } from "./random";
 import { krr, subset } from "./randomize";
 
@@ -13,21 +13,23 @@ export interface Latents {
   readonly length?: number;
   readonly points?: number;
   readonly share?: number;
+  readonly sigma?: number;
   readonly epsilon: number;
   readonly class_epsilon?: number;
 }
 
 const away = (x: number): number => Math.sign(x) * Math.floor(Math.abs(x) + 0.5) || 0; // to the nearest, halves away from zero
 
-/** The point of the grid next to a vector, no further than so many steps from the centre in the sum of magnitudes. */
-export function snap(radius: number, points: number, vector: readonly number[]): number[] {
-  const x = vector.map(Math.fround), sum = x.reduce((s, v) => s + Math.abs(v), 0);
-  if (!(sum > 0 && sum <= Number.MAX_VALUE)) {
+/** The point of the grid next to a vector, no further than so many steps from the centre: in the sum of magnitudes, or in the two-norm. */
+export function snap(radius: number, points: number, vector: readonly number[], norm: 1 | 2 = 1): number[] {
+  const cost = norm === 1 ? Math.abs : (v: number) => v * v;
+  const x = vector.map(Math.fround), sum = x.reduce((s, v) => s + cost(v), 0), length = norm === 1 ? sum : Math.sqrt(sum);
+  if (!(length > 0 && length <= Number.MAX_VALUE)) {
     return x.map(() => 0);
   }
-  const pull = Math.min(1, radius / sum) / (radius / points);
+  const pull = Math.min(1, radius / length) / (radius / points);
   const point = x.map((v) => away(v * pull));
-  for (let over = point.reduce((s, n) => s + Math.abs(n), -points); over > 0; over--) {
+  for (let over = point.reduce((s, n) => s + cost(n), -cost(points)); over > 0;) {
     let far = 0, most = -Infinity; // what gained most by rounding goes back a step
     point.forEach((n, j) => {
       const gain = Math.abs(n) - Math.abs(x[j]! * pull);
@@ -35,7 +37,9 @@ export function snap(radius: number, points: number, vector: readonly number[]):
         [far, most] = [j, gain];
       }
     });
-    point[far]! -= Math.sign(point[far]!);
+    const n = point[far]!, back = n - Math.sign(n);
+    over += cost(back) - cost(n);
+    point[far] = back;
   }
   return point;
 }
@@ -48,12 +52,12 @@ function nextBelow(x: number): number {
   return view.getFloat64(0);
 }
 
-/** The grid point of a vector with discrete Laplace noise in every number: 4 bytes each, signed. */
-export function laplaceReport(m: { readonly length: number; readonly points: number; readonly epsilon: number }, vector: readonly number[], from: Words): Uint8Array<ArrayBuffer> {
-  const powers = new Powers(decay(nextBelow(m.epsilon / (2 * m.points))));
+/** The grid point of a vector with discrete Laplace or Gaussian noise in every number: 4 bytes each, signed. */
+export function gridReport(m: Latents, vector: readonly number[], from: Words): Uint8Array<ArrayBuffer> {
+  const normal = m.mechanism === "gaussian", powers = normal ? undefined : new Powers(decay(nextBelow(m.epsilon / (2 * m.points!))));
   const most = 2n ** 31n;
-  return concat(...snap(m.length, m.points, vector).map((n) => {
-    const said = BigInt(n) + discreteLaplace(powers, from);
+  return concat(...snap(m.length!, m.points!, vector, normal ? 2 : 1).map((n) => {
+    const said = BigInt(n) + (powers ? discreteLaplace(powers, from) : discreteGaussian(m.sigma!, from));
     return uint(Number(BigInt.asUintN(32, said < -most ? -most : said >= most ? most - 1n : said)), 4);
   }));
 }
@@ -73,10 +77,10 @@ export async function latentReport(m: Latents, classes: number, vector: readonly
   if (vector.length !== m.dim) {
     throw new RangeError(`need a vector of ${m.dim} numbers`);
   }
-  if (m.mechanism !== "cap" && m.mechanism !== "laplace") {
+  if (!["cap", "laplace", "gaussian"].includes(m.mechanism)) {
     throw new RangeError(`vectors with noise ${m.mechanism} are not known here`);
   }
-  const told = m.mechanism === "cap" ? await capReport(1, m.share!, m.epsilon, unit(vector), from) : laplaceReport({ length: m.length!, points: m.points!, epsilon: m.epsilon }, vector, from);
+  const told = m.mechanism === "cap" ? await capReport(1, m.share!, m.epsilon, unit(vector), from) : gridReport(m, vector, from);
   return classes === 0 ? told : concat(told, uint(krr(classes, m.class_epsilon!, own ?? from.below(classes), from), 2));
 }
 

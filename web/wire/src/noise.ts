@@ -85,3 +85,17 @@ export const discreteLaplace = (powers: Powers, from: Words): bigint => {
   const up = powers.geometric(from);
   return up - powers.geometric(from);
 };
+
+/** P(k) proportional to e^(-k^2 / 2 sigma^2) on all whole numbers: one is drawn up to 13.5 sigma on both sides, and kept as often as its weight is. */
+export function discreteGaussian(sigma: number, from: Words): bigint {
+  if (!(sigma >= 2 ** -8 && sigma <= 2 ** 24)) {
+    throw new RangeError("sigma is from 2^-8 to 2^24");
+  }
+  const weight = new Powers(decay((0.5 / (sigma * sigma)) * (1 - 2 ** -51))), sizes = Math.floor(13.5 * sigma) + 2;
+  for (;;) {
+    const k = BigInt(from.below(2 * sizes - 1) - sizes + 1);
+    if (weight.bernoulli(k * k, from)) {
+      return k;
+    }
+  }
+}

@@ -5,8 +5,8 @@ import { fromHex, toHex } from "../src/bytes";
 import { bitsum, flippedBits } from "../src/bitsum";
 import { signReport } from "../src/direction";
 import { complement, mask, Powers, Skipper, threshold } from "../src/draw";
-import { latentReport, laplaceReport, snap, subsetReport } from "../src/latent";
-import { decay, discreteLaplace, negativeBinomial, poisson, risingFlood } from "../src/noise";
+import { gridReport, latentReport, snap, subsetReport } from "../src/latent";
+import { decay, discreteGaussian, discreteLaplace, negativeBinomial, poisson, risingFlood } from "../src/noise";
 import { ByteWords, type Threshold, Words } from "../src/random";
 import { hadamard, hashed, krr, OneHot, subset } from "../src/randomize";
 import { localHash } from "../src/sketch";
@@ -310,6 +310,19 @@ test("noise has its laws", async () => {
     near(laplace.of(k), Math.tanh(d / 2) * Math.exp(-d * Math.abs(k)), laplace.lost + 1e-12, `laplace, ${k}`);
   }
   assert.ok(laplace.lost < 1e-6, String(laplace.lost));
+  const sigma = 0.75, gaussian = await lawOf((from) => { // of the first candidate: what is refused begins anew
+    const below = from.belowBig.bind(from);
+    let drawn = 0;
+    from.belowBig = (n) => { if (drawn++ > 0) { throw new Lost(); } return below(n); };
+    try {
+      return Number(discreteGaussian(sigma, from));
+    } finally {
+      Reflect.deleteProperty(from, "belowBig");
+    }
+  }, 1e-300);
+  for (let k = -11; k <= 11; k++) {
+    near(gaussian.of(k) * 23, Math.exp(-k * k / (2 * sigma * sigma)), 1e-12, `gaussian, ${k}`);
+  }
   const flood = await lawOf((from) => { let k = 0; risingFlood(0.05, 0.5, 2, 1, from, (_, size) => { k += size; }); return k; }, 3e-6);
   const clusters = [0.05 * Math.exp(0.5), (0.05 * Math.exp(1)) / 2], none = Math.exp(-clusters[0]! - clusters[1]!);
   near(flood.of(0), none, flood.lost + 1e-9, "no flood");
@@ -339,13 +352,15 @@ test("of the two signs of a direction one is e^epsilon times as likely, more so 
 test("points of the grid are no further apart than they may be, and their noise hides which it was", async () => {
   for (const x of [[1, 1, 1], [0.5, -0.5, 0.5], [100, 0, -3], [0, 0, 0], [NaN, 1, 0], [1e-9, 0, 0]]) {
     assert.ok(snap(3, 4, x).reduce((s, n) => s + Math.abs(n), 0) <= 4, x.join());
+    assert.ok(snap(3, 4, x, 2).reduce((s, n) => s + n * n, 0) <= 16, x.join());
   }
   assert.deepEqual(snap(3, 4, [100, 0, 0]), [4, 0, 0]);
-  const m = { length: 1, points: 1, epsilon: 5 };
-  const law = await lawOf((from) => toHex(laplaceReport(m, [5], from)), 1e-12);
+  assert.deepEqual(snap(3, 4, [1.9125, 1.9125, 1.2975], 2), [2, 2, 2]); // 3, 3, 2 have 22 in squares, and at most are 16
+  const m = { mechanism: "laplace", dim: 1, length: 1, points: 1, epsilon: 5 };
+  const law = await lawOf((from) => toHex(gridReport(m, [5], from)), 1e-12);
   near(Math.log(law.of("00000001") / law.of("00000000")), 2.5, 1e-9, "a step");
   near(Math.log(law.of("00000000") / law.of("ffffffff")), 2.5, 1e-9, "another");
-  const both = await lawOf(async (from) => toHex(await latentReport({ mechanism: "laplace", dim: 1, ...m, class_epsilon: epsilon }, 2, [0], 1, from)), 1e-10);
+  const both = await lawOf(async (from) => toHex(await latentReport({ ...m, class_epsilon: epsilon }, 2, [0], 1, from)), 1e-10);
   near(both.of("000000000001") / both.of("000000000000"), e, 1e-6, "the class");
-  await assert.rejects(lawOf(async (from) => toHex(await latentReport({ mechanism: "gaussian", dim: 1, length: 1, points: 1, epsilon: 0 }, 0, [0], 0, from)), 1e-10), /gaussian are not known/);
+  await assert.rejects(lawOf(async (from) => toHex(await latentReport({ ...m, mechanism: "cauchy" }, 0, [0], 0, from)), 1e-10), /cauchy are not known/);
 });
