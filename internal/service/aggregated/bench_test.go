@@ -2,6 +2,7 @@ package aggregated
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -21,6 +22,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/x25519"
 	"github.com/confetti-dp/confetti/plan"
 )
+
+// benchWhole has BenchmarkWorkers and BenchmarkBodies take as many reports as docs/performance-services.md measures.
+var benchWhole = flag.Bool("bench.whole", false, "benchmarks on PostgreSQL take 3,456 and 2,048 reports, and not an eighth of them")
 
 // What a leader spends of the processor on a report of 1,024 cells.
 //

@@ -122,10 +122,15 @@ func (t turns) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.by.RoundTrip(r)
 }
 
-const (
-	benchShard   = 128
-	benchReports = 27 * benchShard
-)
+const benchShard = 128
+
+// workersShards returns how many shards BenchmarkWorkers adds up.
+func workersShards() int {
+	if *benchWhole {
+		return 27
+	}
+	return 3 // one a worker
+}
 
 // What a report of 1,024 cells takes of the processor until both aggregators have added it, by one process a side and by
 // three, each a process of its own on PostgreSQL: workers of the leader's, and helpers. PostgreSQL's own time is not in it.
@@ -136,7 +141,7 @@ func BenchmarkWorkers(b *testing.B) {
 	w := newWorld(b, func(p *plan.Plan) { p.Route.Sum.Circuit.Length, p.Route.Sum.Chunk = 1024, 69 })
 	vector := make([]uint64, 1024)
 	vector[7] = 1
-	reports := make([]dap.Report, benchReports)
+	reports := make([]dap.Report, workersShards()*benchShard)
 	var err error
 	for i := range reports {
 		if reports[i], err = w.task().Report(w.random, vector, w.time(), nil); err != nil {
@@ -150,7 +155,7 @@ func BenchmarkWorkers(b *testing.B) {
 		}
 	}
 	for n, d := range took {
-		b.ReportMetric(float64(d)/float64(b.N*benchReports)/1e3, fmt.Sprintf("cpu-µs/report-by-%d", n))
+		b.ReportMetric(float64(d)/float64(b.N*len(reports))/1e3, fmt.Sprintf("cpu-µs/report-by-%d", n))
 	}
 	b.ReportMetric(float64(took[3])/float64(took[1]), "three-to-one")
 	b.ReportMetric(0, "ns/op")
