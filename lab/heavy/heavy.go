@@ -95,12 +95,12 @@ func Measure(c Cell, data string, progress simulate.Progress) ([]Row, error) {
 		return nil, err
 	}
 	people := p.draw(c.People, c.Seed)
+	if c.Liars > 0 {
+		return c.lies(p, people)
+	}
 	held := map[string]int{}
 	for _, text := range people {
 		held[text]++
-	}
-	if c.Liars > 0 {
-		return c.lies(p, people, held)
 	}
 	var rows []Row
 	noises := []string{"", plan.NoiseAggregators}

@@ -27,21 +27,48 @@ type lie struct {
 	chosen bool // rows of their choice, in the place of rows drawn as a device draws them
 }
 
+// lying is a crowd some of whom lie: what the honest among them say is drawn once, and read with each strategy of the others.
+type lying struct {
+	proto   *protocol.Protocol
+	q       *strings.Question
+	honest  tally.Tally
+	people  int
+	liars   int
+	held    map[string]int // by the honest
+	without estimates      // what is found where nobody lies
+	seed    uint64
+}
+
+const forNames, forLiars = 0xbad, 0xbae // streams of random numbers
+
 // lies measures what liars in the place of some people do, by each strategy. The first row is without any.
-func (c Cell) lies(p listed, people []string, held map[string]int) ([]Row, error) {
-	const forNames, forLiars = 0xbad, 0xbae
+func (c Cell) lies(p listed, people []string) ([]Row, error) {
+	l, err := c.lying(p, people)
+	if err != nil {
+		return nil, err
+	}
+	rows := []Row{row("nobody lies", l.without, l.held)}
+	for i, s := range l.strategies(p) {
+		r, err := l.read(s, uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// lying draws what the honest say, and has the others wait.
+func (c Cell) lying(p listed, people []string) (*lying, error) {
 	proto, err := c.protocol(p)
 	if err != nil {
 		return nil, err
 	}
-	liars := int(math.Round(c.Liars * float64(len(people))))
-	honest := make(distribution.Values, len(people)-liars)
+	l := &lying{proto: proto, q: proto.Question.(*strings.Question), people: len(people), liars: int(math.Round(c.Liars * float64(len(people)))), held: map[string]int{}, seed: c.Seed}
+	honest := make(distribution.Values, len(people)-l.liars)
 	for i := range honest {
-		honest[i] = people[i+liars]
-	}
-	clear(held)
-	for _, text := range people[liars:] {
-		held[text]++
+		honest[i] = people[i+l.liars]
+		l.held[people[i+l.liars]]++
 	}
 	// The question waits for as many as the plan does, and the honest among them are drawn once.
 	few := proto.Plan
@@ -54,60 +81,63 @@ func (c Cell) lies(p listed, people []string, held map[string]int) ([]Row, error
 	if err != nil {
 		return nil, err
 	}
-	q := proto.Question.(*strings.Question)
-	without, err := found(proto, crowds[0].Tally, len(honest))
-	if err != nil {
-		return nil, err
-	}
-	rows := []Row{row("nobody lies", without, held)}
-	invented := p.invented(seeded.New(c.Seed, forNames), held, 4096)
-	hidden := p.texts[slices.IndexFunc(p.texts, func(text string) bool { return held[text] > 0 && held[text] <= 200 && without[text] > 0 })]
-	strategies := []lie{{says: "lift one string", names: invented[:1]}, {says: "lift one string", names: invented[:1], chosen: true}}
+	l.honest = crowds[0].Tally
+	l.without, err = found(proto, l.honest, len(honest))
+	return l, err
+}
+
+// strategies returns those of liars.
+func (l *lying) strategies(p listed) []lie {
+	invented := p.invented(seeded.New(l.seed, forNames), l.held, 4096)
+	hidden := p.texts[slices.IndexFunc(p.texts, func(text string) bool { return l.held[text] > 0 && l.held[text] <= 200 && l.without[text] > 0 })]
+	all := []lie{{says: "lift one string", names: invented[:1]}, {says: "lift one string", names: invented[:1], chosen: true}}
 	least, most, step := 64, len(invented), 4
-	if q.Summed() { // together they are worth few strings
+	if l.q.Summed() { // together they are worth few strings
 		least, most, step = 4, 64, 2
 	}
-	random := p.random(seeded.New(c.Seed, forNames, 1), held, 1024)
+	random := p.random(seeded.New(l.seed, forNames, 1), l.held, 1024)
 	for _, k := range []int{64, 256, 1024} {
-		if !q.Summed() {
-			strategies = append(strategies, lie{says: fmt.Sprintf("invent %d strings of random letters", k), names: random[:k]})
+		if !l.q.Summed() {
+			all = append(all, lie{says: fmt.Sprintf("invent %d strings of random letters", k), names: random[:k]})
 		}
 	}
 	for k := least; k <= most; k *= step {
-		strategies = append(strategies, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k]}, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k], chosen: true})
+		all = append(all, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k]}, lie{says: fmt.Sprintf("invent %d strings", k), names: invented[:k], chosen: true})
 	}
-	strategies = append(strategies, lie{says: "hide one string", names: []string{hidden}, hides: true}, lie{says: "hide one string", names: []string{hidden}, hides: true, chosen: true})
-	for i, l := range strategies {
-		if l.chosen && q.Summed() {
-			continue // there are no rows
-		}
-		with := proto.NewTally()
-		if err := with.Merge(crowds[0].Tally); err != nil {
-			return nil, err
-		}
-		if err := l.tell(q, with, liars, seeded.New(c.Seed, forLiars, uint64(i))); err != nil {
-			return nil, err
-		}
-		got, err := found(proto, with, len(people))
-		if err != nil {
-			return nil, err
-		}
-		way := l.says
-		if !q.Summed() {
-			way += map[bool]string{false: ", rows as drawn", true: ", chosen rows"}[l.chosen]
-		}
-		r := row(way, got, held)
-		for text := range without {
-			if _, still := got[text]; !still {
-				r.Lost++
-			}
-		}
-		if len(l.names) == 1 && !l.hides {
-			r.Lift = got[l.names[0]] / float64(liars)
-		}
-		rows = append(rows, r)
+	all = append(all, lie{says: "hide one string", names: []string{hidden}, hides: true}, lie{says: "hide one string", names: []string{hidden}, hides: true, chosen: true})
+	if l.q.Summed() { // there are no rows to choose
+		all = slices.DeleteFunc(all, func(s lie) bool { return s.chosen })
 	}
-	return rows, nil
+	return all
+}
+
+// read tells what is found where liars agree on a strategy.
+func (l *lying) read(s lie, stream uint64) (Row, error) {
+	with := l.proto.NewTally()
+	if err := with.Merge(l.honest); err != nil {
+		return Row{}, err
+	}
+	if err := s.tell(l.q, with, l.liars, seeded.New(l.seed, forLiars, stream)); err != nil {
+		return Row{}, err
+	}
+	got, err := found(l.proto, with, l.people)
+	if err != nil {
+		return Row{}, err
+	}
+	way := s.says
+	if !l.q.Summed() {
+		way += map[bool]string{false: ", rows as drawn", true: ", chosen rows"}[s.chosen]
+	}
+	r := row(way, got, l.held)
+	for text := range l.without {
+		if _, still := got[text]; !still {
+			r.Lost++
+		}
+	}
+	if len(s.names) == 1 && !s.hides {
+		r.Lift = got[s.names[0]] / float64(l.liars)
+	}
+	return r, nil
 }
 
 // protocol returns that of the cell's collection.
