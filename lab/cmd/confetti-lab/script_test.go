@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	product := sync.OnceValues(func() (string, error) {
 		dir := t.TempDir()
-		build := exec.Command("go", "build", "-o", dir, "./cmd/confetti", "./cmd/confetti-server")
+		build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "./cmd/confetti", "./cmd/confetti-server")
 		build.Dir = "../../.."
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%w: %s", err, out)

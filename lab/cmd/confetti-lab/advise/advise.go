@@ -99,7 +99,7 @@ func (c Command) Run(std terminal.Streams) error {
 		return flags.Refused(err, "users", "repetitions", "domain", "epsilon", "local-epsilon", "delta", "tau", "hashes", "width")
 	}
 	if c.Plot != "" {
-		if err := c.draw(std, task); err != nil {
+		if err := c.draw(std, task, advice); err != nil {
 			return err
 		}
 	}
