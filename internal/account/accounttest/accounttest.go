@@ -118,16 +118,16 @@ func Counts(bits []bool, p float64) []float64 {
 
 // Stick returns the hockey stick of two laws on the same outcomes.
 func Stick(p, q []float64, epsilon float64) float64 {
-	sum := 0.0
+	sum, times := 0.0, math.Exp(epsilon)
 	for i := range p {
-		sum += math.Max(0, p[i]-math.Exp(epsilon)*q[i])
+		sum += math.Max(0, p[i]-times*q[i])
 	}
 	return sum
 }
 
 // Product returns the law of independent rounds.
 func Product(a, b []float64) []float64 {
-	var c []float64
+	c := make([]float64, 0, len(a)*len(b))
 	for _, x := range a {
 		for _, y := range b {
 			c = append(c, x*y)
