@@ -262,7 +262,7 @@ func faulty(t *testing.T) string {
 	if err := os.WriteFile(at, overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "test", "-c", "-vet=off", "-overlay", at, "-o", program, ".")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", at, "-o", program, ".")
 	var said bytes.Buffer
 	build.Stderr, build.Stdout = &said, &said
 	if err := build.Run(); err != nil {
