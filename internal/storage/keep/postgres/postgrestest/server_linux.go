@@ -53,7 +53,7 @@ func (c *cluster) initialize() error {
 	initialized.Lock()
 	defer initialized.Unlock()
 	if initialized.File != nil {
-		return c.piped(io.NewSectionReader(initialized, 0, 1<<40), nil, "tar", "-xf", "-")
+		return c.piped(io.NewSectionReader(initialized.File, 0, 1<<40), nil, "tar", "-xf", "-")
 	}
 	// What initdb writes is synced by nobody, and is made anew with the next test.
 	if err := c.command("initdb", "-D", c.data(), "-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"); err != nil {
