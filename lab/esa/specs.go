@@ -98,13 +98,6 @@ func Specs() []experiments.Spec {
 			Of:    grid([]float64{0.0025, 0.01, 0.05, 0.25, 1}, oneHots...),
 		},
 		{
-			Name: "esa-table1-sketch", Datasets: []string{heavyHitters}, Title: "Heavy hitters, sketched",
-			Paper: "Table I, the right half: the same reports in a sketch of 1,024 hash functions by 65,536 cells, and the sketch alone without privacy. (ESA says count sketch, and means what its Table III calls count-mean sketch.)",
-			Of: func(o experiments.Options, set string) []experiments.Cell {
-				return append(cellsAt(set, o.Some(0.0025, 0.01, 0.05, 0.25, 1), []experiments.Histogram{way(experiments.CountMean, paper, 0)}), cellsAtLocal(set, noNoise, []experiments.Histogram{way(experiments.CountMean, exact, 0)})...)
-			},
-		},
-		{
 			Name: "esa-table3", Datasets: []string{horseLike, childLike, mapLike, heavyHitters}, Title: "Four populations",
 			Paper: "Table III: local epsilon 2, central epsilon 0.05 and 1, and a sketch with the flips of the last.",
 			Of: func(o experiments.Options, set string) []experiments.Cell {
@@ -133,8 +126,16 @@ func Specs() []experiments.Spec {
 		},
 		{
 			Name: "esa-table7", Datasets: []string{horseLike}, Title: "One hash function or several",
-			Paper: "Table VII: every respondent answers for one, two or five hash functions of the sketch, with as large a share of the local epsilon.",
-			Of:    grid(budgets, repeated(experiments.CountMean, paper)),
+			Paper: "Table VII: every respondent answers for one, two or five hash functions of the sketch, with as large a share of the local epsilon; two and five in one run.",
+			Of: func(o experiments.Options, set string) []experiments.Cell {
+				cells := cellsAt(set, o.Some(budgets...), repeated(experiments.CountMean, paper))
+				for i := range cells {
+					if cells[i].Histogram.Repeats > 1 { // which take minutes each
+						cells[i].Runs = 1
+					}
+				}
+				return cells
+			},
 		},
 		{
 			Name: "esa-table8", Datasets: []string{mapLike}, Title: "A map",
@@ -160,7 +161,7 @@ func Specs() []experiments.Spec {
 func ours() experiments.Spec {
 	exact := calibrate.Exact
 	return experiments.Spec{
-		Name: "esa-exact", Datasets: []string{horseLike, zipfWords, heavyHitters}, Title: "At equal central epsilon",
+		Name: "esa-exact", Beside: true, Datasets: []string{horseLike, zipfWords, heavyHitters}, Title: "At equal central epsilon",
 		Paper: "Beyond ESA: one-hot reports by either accounting, bits that are sent half of the time, and report fragments, all at one central epsilon; heavy hitters at a false-discovery rate of 5 %.",
 		Of: func(o experiments.Options, set string) []experiments.Cell {
 			ways := []experiments.Histogram{curator, way(experiments.OneHot, calibrate.Paper, 0), way(experiments.OneHot, exact, 0), way(experiments.Asymmetric, exact, 0), way(experiments.OneHot, exact, 16)}
@@ -183,7 +184,7 @@ func collisions() experiments.Spec {
 // crowds splits a local epsilon between a report and the name of its crowd.
 func crowds() experiments.Spec {
 	return experiments.Spec{
-		Name: "esa-crowds", Datasets: []string{horseLike}, Title: "Crowds named by the value",
+		Name: "esa-crowds", Beside: true, Datasets: []string{horseLike}, Title: "Crowds named by the value",
 		Paper: "Section V: reports in crowds that a hash of the value names, the local epsilon of Table IV split between the name and the report. The first row does without.",
 		Of: func(o experiments.Options, set string) []experiments.Cell {
 			var cells []experiments.Cell

@@ -29,6 +29,8 @@ type Records struct {
 	Split   float64 `json:"split,omitempty"`
 	// Gaussian noise, of vectors, is in the place of Laplace's. Of pca Dim is how many components there are.
 	Gaussian bool `json:"gaussian,omitempty"`
+	// Turned is by how many degrees public pictures are, of symbols: those of the respondents are as they are.
+	Turned float64 `json:"turned,omitempty"`
 }
 
 // What Records may name.
@@ -70,6 +72,7 @@ func (r Records) validate(f *faults) {
 	f.check(r.Central == 0 || r.Central >= 0.1 && r.Central <= 100 && r.Application == Collecting && (r.Mechanism == Symbols || r.Mechanism == VLM), "central epsilon %v: collections by symbols and vlm have one, from 0.1 to 100", r.Central)
 	f.check(!r.PaperStages || r.Central > 0 && r.Mechanism == VLM, "the paper's two stages are of vlm, at a central epsilon")
 	f.check(!r.Gaussian || slices.Contains([]string{VLM, PCA, Direct}, r.Mechanism), "mechanism %q has no Gaussian noise: leave it out, or take vlm, pca or direct", r.Mechanism)
+	f.check(r.Turned == 0 || r.Turned > -180 && r.Turned <= 180 && r.Application == Collecting && r.Mechanism == Symbols && r.Central == 0, "public pictures turned by %v: collections by symbols of public clusters take up to 180 degrees", r.Turned)
 	if r.Mechanism == PCA && r.Dim >= 1 && r.Dim <= 256 {
 		r.Dim = 0
 	}
@@ -95,6 +98,9 @@ func (r Records) String() string {
 	if r.PaperStages {
 		s += " in two stages as printed"
 	}
+	if r.Turned != 0 {
+		s += fmt.Sprintf(", public pictures turned by %g", r.Turned)
+	}
 	if r.Noise > 0 {
 		s += fmt.Sprintf(", %d numbers in a ball of %g, noise of training %g", r.Dim, r.Length, r.Noise)
 	}
@@ -114,6 +120,12 @@ type Recorded struct {
 	AccuracyNoPrivacy float64 `json:"accuracy_no_privacy,omitempty"`
 	AccuracyPaper     float64 `json:"accuracy_paper,omitempty"` // of LTN's own learner from the same reports
 	AccuracyAlone     float64 `json:"accuracy_alone,omitempty"` // of joined columns without the other party's
+	// AccuracyClusters is of the likeliest class of a record's cluster, without a network, and Stated the share of
+	// respondents who have the likeliest class of theirs, as a release's own counts say.
+	AccuracyClusters    float64 `json:"accuracy_clusters,omitempty"`
+	AccuracyClustersStd float64 `json:"accuracy_clusters_std,omitempty"`
+	Stated              float64 `json:"stated,omitempty"`
+	StatedStd           float64 `json:"stated_std,omitempty"`
 	// EpsilonMade is kept of private records that clusters, encoder and network were made of; Claim says
 	// what is, in a word.
 	EpsilonMade float64 `json:"epsilon_made,omitempty"`

@@ -14,6 +14,7 @@ type Runner struct {
 	Out   string // folder, made if need be
 	Bench Bench
 	Tell  simulate.Progress        // of finished cells
+	Known []Measured               // cells that need not be measured, beside those of the folder
 	stop  func(measured int) error // tests end a run early with it
 }
 
@@ -32,7 +33,7 @@ func (r Runner) Run(cells []Cell) (Outcome, error) {
 	if err := os.MkdirAll(r.Out, 0o755); err != nil {
 		return out, err
 	}
-	kept, err := openStore(r.Out)
+	kept, err := openStore(r.Out, r.Known)
 	if err != nil {
 		return out, err
 	}

@@ -13,8 +13,11 @@ type Spec struct {
 	Title string
 	// Paper is what the paper shows there and what stands in for it here.
 	Paper string
+	// Beside says that no page of a paper shows it: the pages that lead to these do.
+	Beside bool
 	// Datasets are those that the measurement speaks of, unless others are asked for.
 	Datasets []string
+	// Of returns cells, whose seeds are counted from that of the options.
 	Of       func(o Options, dataset string) []Cell
 	Sections func(s Spec, measured []Measured) []release.Section
 	Kind     *Kind
@@ -77,7 +80,7 @@ func (s Spec) Cells(o Options) []Cell {
 	var cells []Cell
 	for _, set := range sets {
 		for _, c := range s.Of(o, set) {
-			c.Dataset, c.Seed = set, o.Seed
+			c.Dataset, c.Seed = set, o.Seed+c.Seed
 			if o.Runs > 0 {
 				c.Runs = o.Runs
 			}

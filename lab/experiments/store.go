@@ -20,9 +20,9 @@ type store struct {
 	done map[string]Measured
 }
 
-// openStore reads what earlier runs measured in the folder. A last line that was
+// openStore reads what earlier runs measured in the folder, beside what is known from elsewhere. A last line that was
 // not written to its end is dropped.
-func openStore(dir string) (*store, error) {
+func openStore(dir string, known []Measured) (*store, error) {
 	path := filepath.Join(dir, CellsFile)
 	b, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -30,6 +30,9 @@ func openStore(dir string) (*store, error) {
 	}
 	whole := b[:bytes.LastIndexByte(b, '\n')+1]
 	s := &store{done: map[string]Measured{}}
+	for _, m := range known {
+		s.done[m.Cell.Key()] = m
+	}
 	for i, line := range bytes.Split(whole, []byte{'\n'}) {
 		if len(line) == 0 {
 			continue

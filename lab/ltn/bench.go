@@ -47,7 +47,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 		}
 		b.set, b.name, b.made = set, c.Dataset, newShared()
 	}
-	var clean, private, told, plain, paper, alone []float64
+	var clean, private, told, plain, paper, alone, clusters, stated []float64
 	var out experiments.Result
 	for run := range c.Runs {
 		res, err := b.one(Cell{Dataset: c.Dataset, Records: c.Records, Seed: c.Seed + uint64(run)})
@@ -56,6 +56,7 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 		}
 		clean, private, told = append(clean, res.AccuracyClean), append(private, res.AccuracyPrivate), append(told, res.AccuracyLatent)
 		plain, alone = append(plain, res.AccuracyNoPrivacy), append(alone, res.AccuracyAlone)
+		clusters, stated = append(clusters, res.AccuracyClusters), append(stated, res.Stated)
 		if res.AccuracyPaper != nil {
 			paper = append(paper, *res.AccuracyPaper)
 		}
@@ -78,6 +79,8 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 	r.AccuracyNoPrivacy, _ = experiments.MeanStd(plain)
 	r.AccuracyPaper, _ = experiments.MeanStd(paper)
 	r.AccuracyAlone, _ = experiments.MeanStd(alone)
+	r.AccuracyClusters, r.AccuracyClustersStd = experiments.MeanStd(clusters)
+	r.Stated, r.StatedStd = experiments.MeanStd(stated)
 	return experiments.Measured{Cell: c, Result: &out}, nil
 }
 

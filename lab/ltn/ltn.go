@@ -64,7 +64,11 @@ type Result struct {
 	AccuracyPaper     *float64 `json:"accuracy_paper_loss,omitempty"`
 	// AccuracyAlone is of joined columns without those of the other party. AccuracyNoPrivacy is then of
 	// all of them as they are, and AccuracyPrivate of rows that are joined with noise.
-	AccuracyAlone  float64 `json:"accuracy_alone,omitempty"`
+	AccuracyAlone float64 `json:"accuracy_alone,omitempty"`
+	// AccuracyClusters and Stated are those of experiments.Recorded.
+	AccuracyClusters float64 `json:"accuracy_clusters,omitempty"`
+	Stated           float64 `json:"stated,omitempty"`
+
 	EpsilonLocal   float64 `json:"epsilon_local"`
 	EpsilonCentral float64 `json:"epsilon_central"` // the same reports behind one honest hop
 	Delta          float64 `json:"delta"`           // of EpsilonCentral

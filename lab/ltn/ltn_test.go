@@ -241,3 +241,40 @@ func TestMeasurementsHavePages(t *testing.T) {
 		}
 	}
 }
+
+// A picture that is turned by a right angle is the same picture on its side, half a turn takes each pixel to the opposite place, and
+// of a smaller angle nothing comes out of nothing.
+func TestTurned(t *testing.T) {
+	const side = 4
+	x := blas32.General{Rows: 1, Cols: side * side, Stride: side * side, Data: make([]float32, side*side)}
+	for i := range x.Data {
+		x.Data[i] = float32(i)
+	}
+	right := turned(x, side, 90)
+	for y := range side {
+		for column := range side {
+			if got, want := right.Data[y*side+column], x.Data[column*side+side-1-y]; math.Abs(float64(got-want)) > 1e-4 {
+				t.Fatalf("%d, %d: %v, want %v", y, column, got, want)
+			}
+		}
+	}
+	half := turned(x, side, 180)
+	for i, v := range half.Data {
+		if math.Abs(float64(v-x.Data[len(x.Data)-1-i])) > 1e-4 {
+			t.Fatalf("half a turn: %v", half.Data)
+		}
+	}
+	for _, v := range turned(x, side, 20).Data {
+		if v < 0 || v > side*side-1 {
+			t.Fatalf("%v is no mixture of pixels", v)
+		}
+	}
+}
+
+// A cluster counts for as many as lie in it, and one whose likeliest class is wrong for none.
+func TestClustered(t *testing.T) {
+	accuracy, stated := clustered([]float64{0.75, 0.25, 0}, [][]float64{{0.25, 0.75}, {1, 0}, nil}, []int{0, 0, 1, 2}, []int{1, 0, 0, 0})
+	if accuracy != 0.5 || stated != 0.75*0.75+0.25 {
+		t.Errorf("%v %v", accuracy, stated)
+	}
+}

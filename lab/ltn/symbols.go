@@ -2,11 +2,13 @@ package ltn
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
@@ -109,6 +111,12 @@ func (t *task) collection() (Result, error) {
 	}
 	res := Result{Cell: t.Cell, Respondents: len(asked), Public: len(public)}
 	x := dataset.Rows(t.train, public)
+	if t.Turned != 0 {
+		var err error
+		if x, err = featuremap.Oriented(turned(dataset.Rows(t.set.Train.X, public), t.side, t.Turned), inputs.Size{Width: t.side, Height: t.side}, featuremap.Progress(t.tell)); err != nil {
+			return res, err
+		}
+	}
 	g, err := t.found(x, t.Clusters)
 	if err != nil {
 		return res, err
@@ -137,10 +145,55 @@ func (t *task) collection() (Result, error) {
 		return res, err
 	}
 	res.AccuracyClean = training.Accuracy(learned, t.test, t.set.Test.Y)
+	res.AccuracyClusters, res.Stated = clustered(m.Shares(), targets, g.all(t.test), t.set.Test.Y)
 	if t.Central == 0 { // of private records it would be an exact number, which no epsilon covers
 		res.Purity = t.purity(of, public)
 	}
 	return t.finish(res, p, len(t.set.Classes)), nil
+}
+
+// clustered returns the accuracy of the likeliest class of each test record's cluster, and the share of respondents who have
+// that of theirs as the counts of clusters and classes say.
+func clustered(shares []float64, targets [][]float64, of, right []int) (accuracy, stated float64) {
+	likeliest := make([]int, len(targets))
+	for c, target := range targets {
+		if likeliest[c] = -1; len(target) > 0 {
+			likeliest[c] = slices.Index(target, slices.Max(target))
+			stated += shares[c] * slices.Max(target)
+		}
+	}
+	for i, c := range of {
+		if likeliest[c] == right[i] {
+			accuracy += 1 / float64(len(of))
+		}
+	}
+	return accuracy, stated
+}
+
+// turned returns square pictures turned about their middle by an angle in degrees, between pixels by bilinear weights. What
+// comes in at the edges is black.
+func turned(x blas32.General, side int, degrees float64) blas32.General {
+	out := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, x.Rows*x.Cols)}
+	sin, cos := math.Sincos(degrees * math.Pi / 180)
+	middle := float64(side-1) / 2
+	for at := range x.Cols {
+		down, right := float64(at/side)-middle, float64(at%side)-middle
+		fromY, fromX := middle+cos*down+sin*right, middle-sin*down+cos*right
+		y, xs := math.Floor(fromY), math.Floor(fromX)
+		for dy := range 2 {
+			for dx := range 2 {
+				row, column := int(y)+dy, int(xs)+dx
+				weight := float32((1 - math.Abs(fromY-float64(row))) * (1 - math.Abs(fromX-float64(column))))
+				if row < 0 || row >= side || column < 0 || column >= side || weight <= 0 {
+					continue
+				}
+				for i := range x.Rows {
+					out.Data[i*x.Cols+at] += weight * x.Data[i*x.Stride+row*side+column]
+				}
+			}
+		}
+	}
+	return out
 }
 
 // purity returns the share of public records whose class is the commonest of their cluster.

@@ -20,8 +20,14 @@ func Told(r experiments.Records) string {
 	if r.Gaussian {
 		s += ", Gaussian"
 	}
+	if r.Turned != 0 {
+		s += fmt.Sprintf(", public pictures turned by %g degrees", r.Turned)
+	}
 	if r.Level == experiments.FeatureLevel {
 		s = "a noisy code as a record"
+	}
+	if r.Mechanism == experiments.VLM && r.Noise == 0 && r.Central == 0 {
+		s += ", our setting"
 	}
 	if r.Central > 0 {
 		s += fmt.Sprintf(", central %g", r.Central)

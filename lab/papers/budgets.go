@@ -80,7 +80,7 @@ func byLabels(name, set string, c Cells) []release.Table {
 					}
 					head = append(head, printed(l)+" / "+strings.TrimSuffix(text(sums, calibrate.Paper, l), " (no proof)")+" / "+text(sums, calibrate.Exact, l))
 				}
-				if levelled > 1 || printed(0) != none && kernel == printedKernel(kernel) {
+				if levelled > 1 {
 					levels.Rows = append(levels.Rows, row(head...))
 				}
 			}

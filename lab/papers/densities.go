@@ -25,7 +25,7 @@ func queried(c experiments.Cell) bool {
 	return ofDensity(c) && c.Density.Queries == 1000 && printedKernel(c.Density.Kernel.Name) == "gaussian"
 }
 
-var kernelWords = map[string]string{"gaussian": "Gaussian", "ip-identity": "inner product", "ip-signs": "inner product, signs", "ip-rotated": "inner product, rotated", "gaussian-paired": "Gaussian, paired", "gaussian-projected": "Gaussian, projected"}
+var kernelWords = map[string]string{"gaussian": "Gaussian", "ip-identity": "inner product", "ip-signs": "inner product, signs", "ip-rotated": "inner product, rotated", "gaussian-paired": "Gaussian, paired", "gaussian-projected": "Gaussian, projected", "laplacian-sign": "Laplacian", "exponential-sign": "exponential"}
 
 // printedKernel returns the kernel under whose name the paper has a map's numbers.
 func printedKernel(kernel string) string {

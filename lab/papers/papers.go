@@ -25,8 +25,10 @@ type Paper struct {
 	specs func() []experiments.Spec
 }
 
-// Specs returns the measurements of the paper, and of what stands beside it.
-func (p Paper) Specs() []experiments.Spec { return p.specs() }
+// Specs returns the measurements that the paper's page is made of.
+func (p Paper) Specs() []experiments.Spec {
+	return slices.DeleteFunc(p.specs(), func(s experiments.Spec) bool { return s.Beside })
+}
 
 // item is a numbered table or figure.
 type item struct {

@@ -197,3 +197,44 @@ func TestSeedsArePooled(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The cells beside a page are those of its paper's measurements: each of these is there, but for those of Pure, which does not
+// exist at small epsilons, and no other is.
+func TestTheCellsAreThoseOfTheSpecs(t *testing.T) {
+	for _, p := range All() {
+		kept, err := p.Kept(docs)
+		if err != nil {
+			t.Fatal(p.Name, err)
+		}
+		if faults := unlike(p.Specs(), kept); len(faults) > 0 {
+			t.Errorf("%s: %d cells: %s", p.Name, len(faults), faults[0])
+		}
+		// A cell that goes, and one that nobody asked for, are found.
+		planted := append(Cells{{Cell: experiments.Cell{Dataset: "nobody's", Runs: 1}}}, kept[1:]...)
+		if faults := unlike(p.Specs(), planted); len(faults) != 2 {
+			t.Errorf("%s: two planted faults, and %d found", p.Name, len(faults))
+		}
+	}
+}
+
+// unlike names cells of specs that are not kept, and kept ones that no spec has.
+func unlike(specs []experiments.Spec, kept Cells) (faults []string) {
+	of, have := map[string]bool{}, map[string]bool{}
+	for _, m := range kept {
+		have[m.Cell.Key()] = true
+	}
+	for _, s := range specs {
+		for _, c := range s.Cells(experiments.Options{Seed: 1}) {
+			if !have[c.Key()] && !of[c.Key()] && c.Density.Bitsum != "pure" {
+				faults = append(faults, fmt.Sprintf("%s has %s, which is not kept", s.Name, c))
+			}
+			of[c.Key()] = true
+		}
+	}
+	for _, m := range kept {
+		if !of[m.Cell.Key()] {
+			faults = append(faults, fmt.Sprintf("%s is kept, and of no measurement", m.Cell))
+		}
+	}
+	return faults
+}

@@ -60,7 +60,7 @@ func (c experimentRun) Run(std terminal.Streams) error {
 	if err := errors.Join(c.check(spec), c.fresh()); err != nil {
 		return err
 	}
-	out, err := c.measure(std, spec)
+	out, err := c.measure(std, spec, nil)
 	if err != nil {
 		return err
 	}
@@ -109,14 +109,14 @@ func (c experimentRun) fresh() error {
 	return nil
 }
 
-// measure runs what the folder does not have yet.
-func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec) (experiments.Outcome, error) {
+// measure runs what neither the folder has yet nor is known.
+func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec, known papers.Cells) (experiments.Outcome, error) {
 	if err := terminal.Writable(c.Out); err != nil {
 		return experiments.Outcome{}, err
 	}
 	report, finish := terminal.Progress(std.Err)
 	defer finish()
-	runner := experiments.Runner{Out: c.Out, Tell: report, Bench: spec.Kind.Bench(experiments.Data{
+	runner := experiments.Runner{Out: c.Out, Tell: report, Known: known, Bench: spec.Kind.Bench(experiments.Data{
 		Out: c.Out, Tell: report,
 		Set:        c.set,
 		Texts:      func(name string) (*datasets.Texts, error) { return datasets.LoadTexts(c.Data, name) },
@@ -134,7 +134,8 @@ func (c experimentRun) set(name string) (*dataset.Set, error) {
 	return dataset.Load(c.Data, name)
 }
 
-// runPaper measures all of a paper, and writes its page and the cells that it is made of.
+// runPaper measures all of a paper, and writes its page and the cells that it is made of: those of its measurements, and no
+// others that the folder may have.
 func (c experimentRun) runPaper(std terminal.Streams, paper papers.Paper) error {
 	if len(c.Dataset) > 0 {
 		return terminal.Usagef("--dataset: a paper has its own data sets: leave it out with --all")
@@ -148,21 +149,20 @@ func (c experimentRun) runPaper(std terminal.Streams, paper papers.Paper) error 
 	if err := c.fresh(); err != nil {
 		return err
 	}
+	kept, err := paper.Kept(c.Out)
+	if err != nil {
+		return err
+	}
 	var cells papers.Cells
 	var sum experiments.Outcome
 	for _, s := range specs {
-		out, err := c.measure(std, s)
+		out, err := c.measure(std, s, kept)
 		if err != nil {
 			return err
 		}
 		cells = append(cells, out.Cells...)
 		sum.Measured, sum.Kept, sum.Refused = sum.Measured+out.Measured, sum.Kept+out.Kept, sum.Refused+out.Refused
 	}
-	kept, err := paper.Kept(c.Out)
-	if err != nil {
-		return err
-	}
-	cells = append(cells, kept...) // of earlier runs: what is measured now stands before them
 	if err := paper.Keep(c.Out, cells); err != nil {
 		return err
 	}
