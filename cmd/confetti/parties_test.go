@@ -25,10 +25,11 @@ import (
 )
 
 // seat is one role of one organisation: its folder, its process, its card. The certificate is in the card,
-// unless acme says that an authority has signed it whom all systems know.
+// unless acme says that an authority has signed it whom all systems know. Where carried, it is no service: it answers
+// files that somebody carries.
 type seat struct {
-	of, role string
-	acme     bool
+	of, role      string
+	acme, carried bool
 }
 
 func (p seat) folder() string { return p.of + "/" + p.role }
@@ -51,6 +52,7 @@ var organisations = map[string][]seat{
 	"five mix":             {{of: "north", role: "shuffler"}, {of: "south", role: "shuffler"}, {of: "registry", role: "issuer"}, {of: "institute", role: "analyzer"}, {of: "office", role: "publisher"}},
 	"two mix, one by ACME": {{of: "north", role: "shuffler", acme: true}, {of: "south", role: "analyzer"}, {of: "south", role: "publisher"}},
 	"two sum, all by ACME": {{of: "south", role: "helper", acme: true}, {of: "north", role: "leader", acme: true}, {of: "south", role: "analyzer", acme: true}, {of: "south", role: "publisher"}},
+	"two sum, by files":    {{of: "south", role: "helper", carried: true}, {of: "north", role: "leader"}, {of: "south", role: "analyzer"}, {of: "south", role: "publisher"}},
 	"two sum":              {{of: "south", role: "helper"}, {of: "north", role: "leader"}, {of: "south", role: "analyzer"}, {of: "south", role: "publisher"}},
 	"three sum":            {{of: "south", role: "helper"}, {of: "north", role: "leader"}, {of: "institute", role: "analyzer"}, {of: "institute", role: "publisher"}},
 	"five sum":             {{of: "south", role: "helper"}, {of: "north", role: "leader"}, {of: "registry", role: "issuer"}, {of: "institute", role: "analyzer"}, {of: "office", role: "publisher"}},
@@ -145,13 +147,25 @@ func typed(route string, posts []seat, as func(user int) string, hidden ...seat)
 		line("exec cat relay.crt people/roots.pem\ncp stdout people/roots.pem")
 	}
 	own("people", 0)
+	serves := func(p seat) {
+		line("exec %sconfetti serve %s --config %s/%s.toml &%s&", by(p), p.role, p.folder(), p.role, p.port())
+	}
+	ends := func(p seat) { line("kill -INT %s\nwait %s", p.port(), p.port()) }
 	for _, p := range posts {
 		if p.role != "publisher" {
 			line("exec %sconfetti serve %s --config %s/%s.toml --check", by(p), p.role, p.folder(), p.role)
-			line("exec %sconfetti serve %s --config %s/%s.toml &%s&", by(p), p.role, p.folder(), p.role, p.port())
+		}
+		if p.role != "publisher" && !p.carried {
+			serves(p)
 		}
 	}
-	line("until %sconfetti plan register plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", by(reader), reader.folder(), reader.folder())
+	register := fmt.Sprintf("%sconfetti plan register plan.signed.json --roots %s/roots.pem --tokens %s/operator.tokens", by(reader), reader.folder(), reader.folder())
+	if of("helper").carried {
+		line("until sh -c '%s 2>&1 | grep -c has.the.plan.already | grep -qx 2'", register)
+		line("! exec %s\nstderr 'a helper that answers files takes the plan from them$'", register)
+	} else {
+		line("until %s", register)
+	}
 	for _, p := range hidden {
 		line("visitors $%s", p.port())
 	}
@@ -167,15 +181,36 @@ func typed(route string, posts []seat, as func(user int) string, hidden ...seat)
 	}
 	// Each closes what its token opens, and is told who does the rest.
 	line("exits 3 %s\nstdout '^open still: %s[ ,].*which its operator closes$'\n! stdout 'takes no more'", closes(reader), entry.of)
-	line("exits 3 %s\nstdout 'takes no more contributions$'\nstdout '^open still: %s[ ,].*, last$'", closes(entry), reader.of)
-	line("exec %s\nstdout '^released; to get the release:$'", closes(reader))
+	released := "exec"
+	if helper := of("helper"); helper.carried {
+		line("! exec %s --wait 1s\nstdout 'takes no more contributions$'\nstderr 'still on the way'", closes(entry))
+		// Reports are verified, then both draw; the leader takes the last answers, and its folder is empty.
+		ends(entry)
+		line("mkdir post")
+		counts := func(p seat) {
+			own("post", slices.Index(posts, p)+1)
+			line("exec %sconfetti serve %s --config %s/%s.toml --files post", by(p), p.role, p.folder(), p.role)
+		}
+		for range 2 {
+			counts(entry)
+			line("stderr 'requests wait for the helper'")
+			counts(helper)
+		}
+		counts(entry)
+		line("stderr 'nothing waits for the helper'\nexec ls post\n! stdout .")
+		serves(entry)
+		released = "until" // it serves again
+	} else {
+		line("exits 3 %s\nstdout 'takes no more contributions$'\nstdout '^open still: %s[ ,].*, last$'", closes(entry), reader.of)
+	}
+	line("%s %s\nstdout '^released; to get the release:$'", released, closes(reader))
 	line("exec %s\nstdout '^released; to get the release:$'", closes(entry)) // whoever asks once more hears the same
 	line("exec %sconfetti release fetch plan.signed.json --roots %s/roots.pem --out %s/release", by(office), office.folder(), office.folder())
 	line("exec %sconfetti release verify %s/release --publishers %s/publishers.txt", by(office), office.folder(), office.folder())
 	line("exec %sconfetti release show %s/release\nstdout 'Respondents counted +24$'", by(office), office.folder())
 	for _, p := range posts {
-		if p.role != "publisher" {
-			line("kill -INT %s\nwait %s", p.port(), p.port())
+		if p.role != "publisher" && !p.carried {
+			ends(p)
 		}
 	}
 	line("-- drinks.txt --\ncoffee\ntea\n-- answers.csv --\ndrink%s", strings.Repeat("\ncoffee\ncoffee\ntea", 8))

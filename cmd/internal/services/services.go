@@ -227,6 +227,8 @@ func (s *Services) Register(ctx context.Context, std io.Writer, signed plan.Sign
 		switch {
 		case err != nil && p.Role == "analyzer":
 			return err
+		case err != nil && p.Role == "helper" && status == 0:
+			errs = append(errs, fmt.Errorf("%w; a helper that answers files takes the plan from them", err))
 		case err != nil:
 			errs = append(errs, err)
 		case status == http.StatusCreated:
