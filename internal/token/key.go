@@ -10,7 +10,7 @@ import (
 	"math/big"
 
 	"github.com/confetti-dp/confetti/internal/keyfile/keytext"
-	"github.com/confetti-dp/confetti/internal/third_party/circl/blindsign/blindrsa"
+	"github.com/confetti-dp/confetti/internal/rng"
 )
 
 // Suite is how the text form and the key file of a key begin and name it.
@@ -95,9 +95,10 @@ func wrapPrivateKey(key *rsa.PrivateKey) PrivateKey {
 
 // NewPrivateKey returns an RSA key as one that signs tokens, or refuses it.
 func NewPrivateKey(key *rsa.PrivateKey) (PrivateKey, error) {
-	if key == nil || key.N.BitLen() != bits || key.E != exponent {
-		return PrivateKey{}, fmt.Errorf("token: no RSA key of %d bits with exponent %d", bits, exponent)
+	if key == nil || key.N.BitLen() != bits || key.E != exponent || len(key.Primes) != 2 {
+		return PrivateKey{}, fmt.Errorf("token: no RSA key of %d bits and two primes with exponent %d", bits, exponent)
 	}
+	key.Precompute()
 	return wrapPrivateKey(key), nil
 }
 
@@ -145,9 +146,33 @@ func (k PrivateKey) Sign(blinded []byte) ([]byte, error) {
 	if len(blinded) != RequestSize {
 		return nil, fmt.Errorf("token: a request of %d bytes: all have %d", len(blinded), RequestSize)
 	}
-	answer, err := blindrsa.NewSigner(k.key()).BlindSign(blinded)
-	if err != nil {
+	key, request := k.key(), new(big.Int).SetBytes(blinded)
+	if request.Cmp(key.N) >= 0 {
 		return nil, errors.New("token: the request is no number below the key's modulus")
 	}
-	return answer, nil
+	// Whoever sends requests and measures time never knows which number is raised: each is multiplied by a fresh one.
+	secret, inverse, drawn := new(big.Int), new(big.Int), make([]byte, bits/8)
+	for random := rng.Reader(rng.New()); secret.Cmp(key.N) >= 0 || inverse.ModInverse(secret, key.N) == nil; {
+		random.Read(drawn)
+		secret.SetBytes(drawn)
+	}
+	e := big.NewInt(exponent)
+	hidden := new(big.Int).Exp(secret, e, key.N)
+	answer := root(key, hidden.Mod(hidden.Mul(hidden, request), key.N))
+	answer.Mod(answer.Mul(answer, inverse), key.N)
+	// An answer that is right by one prime alone would give the key away.
+	if new(big.Int).Exp(answer, e, key.N).Cmp(request) != 0 {
+		return nil, errors.New("token: this machine has miscalculated a signature: try it on another one")
+	}
+	return answer.FillBytes(make([]byte, bits/8)), nil
+}
+
+// root returns what a number is the power of, computed by each prime and joined: a third of the time that the modulus takes.
+func root(key *rsa.PrivateKey, c *big.Int) *big.Int {
+	p, q := key.Primes[0], key.Primes[1]
+	byP := new(big.Int).Exp(c, key.Precomputed.Dp, p)
+	byQ := new(big.Int).Exp(c, key.Precomputed.Dq, q)
+	byP.Sub(byP, byQ)
+	byP.Mod(byP.Mul(byP, key.Precomputed.Qinv), p)
+	return byQ.Add(byQ, byP.Mul(byP, q))
 }

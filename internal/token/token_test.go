@@ -267,6 +267,28 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
+// A signature that is right by one prime alone would give the key away: whoever has it and the request computes the
+// other prime. It is never answered.
+func TestAMiscalculatedSignatureIsKept(t *testing.T) {
+	v, key := readVector(t)
+	for _, spoil := range []func(*rsa.PrecomputedValues){
+		func(c *rsa.PrecomputedValues) { c.Dp = new(big.Int).Add(c.Dp, big.NewInt(2)) },
+		func(c *rsa.PrecomputedValues) { c.Dq = new(big.Int).Add(c.Dq, big.NewInt(2)) },
+		func(c *rsa.PrecomputedValues) { c.Qinv = big.NewInt(1) },
+	} {
+		bad := *key.RSA()
+		spoil(&bad.Precomputed)
+		right := new(big.Int).SetBytes(v.Answer)
+		wrong := root(&bad, new(big.Int).SetBytes(v.Blinded))
+		if p := new(big.Int).GCD(nil, nil, wrong.Sub(wrong, right), bad.N); p.Cmp(bad.Primes[0]) != 0 && p.Cmp(bad.Primes[1]) != 0 {
+			t.Fatal("the fault that is planted gives nothing away")
+		}
+		if answer, err := wrapPrivateKey(&bad).Sign(v.Blinded); err == nil || answer != nil {
+			t.Errorf("%x, %v", answer, err)
+		}
+	}
+}
+
 func BenchmarkSign(b *testing.B) {
 	v, key := readVector(b)
 	for b.Loop() {
