@@ -104,20 +104,20 @@ func (m moments) add(sums, w []float64, flip float64) {
 func (m moments) kappa(a int, widest float64) float64 {
 	const cells = 256
 	prob.Count(cells * a)
-	log := make([]float64, a+1) // of the coefficients of r
+	terms := make([]float64, a+1) // of r at the widest gap; those of smaller ones are these by powers of a ratio
 	for j := 2; j <= a; j++ {
-		log[j] = math.Inf(-1)
 		if !(m.at[j] <= 0) { // a NaN stays one
-			log[j] = logChoose(a, j) + math.Log(m.at[j]) - float64(j)*math.Log(m.deviation)
+			terms[j] = math.Exp(logChoose(a, j) + math.Log(m.at[j]) - float64(j)*math.Log(m.deviation) + float64(j-2)*math.Log(widest))
 		}
 	}
 	worst := 0.0
 	for i := range cells {
-		low, high := widest*float64(i)/cells, widest*float64(i+1)/cells
+		low, ratio := widest*float64(i)/cells, float64(i+1)/cells
 		r := 0.0
-		for j := 2; j <= a; j++ {
-			r += math.Exp(log[j] + float64(j-2)*math.Log(high))
+		for j := a; j >= 2; j-- {
+			r = r*ratio + terms[j]
 		}
+		r += 0x1p-1000 // what underflows of the terms
 		r *= 1 + profile.LawError
 		if math.IsNaN(r) {
 			return math.Inf(1)
