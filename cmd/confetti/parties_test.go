@@ -298,6 +298,7 @@ func passable(dir string) error {
 // furnished sets a script up in which commands run as other users.
 func furnished(as func(user int) string) func(*testscript.Env) error {
 	return func(e *testscript.Env) error {
+		scripts.Sparing(e)
 		err := known(e.WorkDir)
 		if programs, _, _ := strings.Cut(e.Getenv("PATH"), string(os.PathListSeparator)); as(0) != "" {
 			// As on any machine, each may make temporary files.

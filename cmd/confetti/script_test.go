@@ -68,6 +68,7 @@ func serving() {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Setup: func(e *testscript.Env) error {
+			scripts.Sparing(e)
 			e.Setenv("DEVICES", strconv.Itoa(*studied))
 			states, err := filepath.Abs("testdata/states")
 			e.Setenv("STATES", states)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -13,6 +14,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// Sparing lets programs of a session collect garbage as seldom as the test itself does.
+func Sparing(e *testscript.Env) {
+	if often := os.Getenv("GOGC"); often != "" {
+		e.Setenv("GOGC", often)
+	}
+}
 
 // JSON fails unless stdout was one JSON value and nothing else, with a number between two
 // bounds where a path and bounds are given.

@@ -45,6 +45,7 @@ func TestScripts(t *testing.T) {
 	})
 	testscript.Run(t, testscript.Params{
 		Setup: func(e *testscript.Env) error {
+			scripts.Sparing(e)
 			dir, err := product()
 			e.Setenv("PATH", dir+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			return err
