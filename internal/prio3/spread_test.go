@@ -1,6 +1,7 @@
 package prio3
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -70,5 +71,39 @@ func TestSpreadSharesAddUp(t *testing.T) {
 	}
 	if err := v.Spread([]int64{1, -1}); err == nil {
 		t.Error("a weight below zero is taken")
+	}
+}
+
+// A share that is added so many times is what it is when it is added one by one. The twin adds it once less.
+func TestSharesAreAddedTimes(t *testing.T) {
+	whole := []int64{1, 1 << 40, -7, 0}
+	parts := [2]Vector{}
+	for i, side := range [][]int64{{1 << 61, 5, 9, -3}, {1 - 1<<61, 1<<40 - 5, -16, 3}} {
+		if err := errors.Join(parts[i].UnmarshalBinary(make([]byte, 16*len(whole))), parts[i].AddNoise(side)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, times := range []uint64{0, 1, 2, 1000, 1 << 21} {
+		got := [2]Vector{}
+		for i := range got {
+			if err := errors.Join(got[i].Add(parts[i]), got[i].AddTimes(parts[i], times)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sums, err := Open(got[0], got[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range whole {
+			if sums[i] != x*int64(times+1) || x != 0 && sums[i] == x*int64(times) {
+				t.Errorf("%d times %d, and once: %d", times, x, sums[i])
+			}
+		}
+	}
+	if err := new(Vector).AddTimes(parts[0], 3); err != nil {
+		t.Error(err)
+	}
+	if short := (Vector{parts[0].elements[:2]}); short.AddTimes(parts[0], 3) == nil {
+		t.Error("shares of two lengths add up")
 	}
 }

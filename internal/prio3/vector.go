@@ -26,16 +26,16 @@ func (v *Vector) Add(other Vector) error {
 
 // AddTimes adds another share so many times.
 func (v *Vector) AddTimes(other Vector, times uint64) error {
-	twice := Vector{append(fp128.Vec(nil), other.elements...)}
-	for ; times > 0; times >>= 1 {
-		if times&1 == 1 {
-			if err := v.Add(twice); err != nil {
-				return err
-			}
-		}
-		accumulate(twice.elements, append(fp128.Vec(nil), twice.elements...))
+	var by, product fp128.Fp
+	if err := by.SetUint64(times); err != nil {
+		return err
 	}
-	return nil
+	more := make(fp128.Vec, len(other.elements))
+	for i := range more {
+		product.Mul(&other.elements[i], &by)
+		more[i] = product
+	}
+	return v.Add(Vector{more})
 }
 
 // Spread adds to each number those before it, each as many times as the weight of its distance says, from its own on.
