@@ -303,12 +303,19 @@ func (f *fleet) collect() {
 func (f *fleet) persist(fn func() error) {
 	f.t.Helper()
 	var err error
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	begin := time.Now()
+	for ; time.Since(begin) < patience; time.Sleep(pause(begin)) {
 		if err = fn(); err == nil {
 			return
 		}
 	}
 	f.t.Fatal(err)
+}
+
+// pause returns how long whoever waits rests between two looks, each of which is a handshake or a statement: an eighth of
+// the time that it has waited already.
+func pause(begin time.Time) time.Duration {
+	return min(max(20*time.Millisecond, time.Since(begin)/8), 200*time.Millisecond)
 }
 
 // mishap is what befalls a fleet while it mixes and counts a collection.
@@ -377,7 +384,8 @@ func (f *fleet) doom(name string, dooms []doom) {
 
 // until waits for something, and does meanwhile what is called for.
 func (f *fleet) until(m mishap, done func() bool) bool {
-	for deadline := time.Now().Add(cmp.Or(m.waits, patience)); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	begin := time.Now()
+	for ; time.Since(begin) < cmp.Or(m.waits, patience); time.Sleep(pause(begin)) {
 		for _, name := range f.names {
 			if m.calls != nil && f.notes(name, "calls") > 0 {
 				m.calls(f, name)

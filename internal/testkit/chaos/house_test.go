@@ -130,7 +130,8 @@ func (h *house) ask(name, method, path, mediaType, authorization string, body []
 // and again until one is done and each other is refused with the code, and returns which are done.
 func (h *house) everywhere(role string, taken wire.Code, ask func(name string, variant int) ([]byte, *wire.Problem, error)) (done map[int][]byte) {
 	h.t.Helper()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	begin := time.Now()
+	for ; time.Since(begin) < patience; time.Sleep(pause(begin)) {
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		decided := 0
