@@ -176,18 +176,36 @@ func TestHelp(t *testing.T) {
 // A command's help and its errors are the same whether the others are read or not.
 func TestACommandByItselfIsTheSame(t *testing.T) {
 	for _, p := range programs {
-		for _, c := range parser(t, p).Model.Children {
-			for _, flag := range []string{"--help", "none"} {
-				args := []string{c.Name, flag}
-				said := func(table any) string {
-					var out bytes.Buffer
-					_, err := p.Parser(table, terminal.Streams{Out: &out, Err: &out, Version: "1"}, func(int) {}).Parse(args)
-					return fmt.Sprint(&out, err)
+		var out bytes.Buffer
+		read := func(table any) *kong.Kong {
+			return p.Parser(table, terminal.Streams{Out: &out, Err: &out, Version: "1"}, func(int) {})
+		}
+		all, alone := read(p.All()), 0
+		var every func(n *kong.Node, path []string)
+		every = func(n *kong.Node, path []string) {
+			for _, c := range n.Children {
+				path := append(path[:len(path):len(path)], c.Name)
+				for _, last := range []string{"--help", "--none", "none"} {
+					args := append(path[:len(path):len(path)], last)
+					said := func(k *kong.Kong) string {
+						out.Reset()
+						_, err := k.Parse(args)
+						return fmt.Sprint(&out, err)
+					}
+					own := read(p.Only(args))
+					if own := said(own); own != said(all) {
+						t.Errorf("%v: by itself %q, among all %q", args, own, said(all))
+					}
+					if n := own.Model.Children[0]; len(path) > 1 && len(n.Children) == 1 {
+						alone++
+					}
 				}
-				if alone, among := said(p.Only(args)), said(p.All()); alone != among {
-					t.Errorf("%v: by itself %q, among all %q", args, alone, among)
-				}
+				every(c, path)
 			}
+		}
+		every(all.Model.Node, nil)
+		if alone < 50 {
+			t.Errorf("%s reads only %d commands by themselves", p.Name, alone)
 		}
 	}
 }

@@ -130,13 +130,35 @@ func (p Program) Only(args []string) any {
 		f := p.Table.Field(i)
 		if len(args) > 0 && !f.Anonymous && strings.ToLower(f.Name) == args[0] {
 			version, _ := reflect.TypeFor[Common]().FieldByName("Flag")
-			return reflect.New(reflect.StructOf([]reflect.StructField{f, version})).Interface()
+			return reflect.New(reflect.StructOf([]reflect.StructField{within(f, args[1:]), version})).Interface()
 		}
 	}
 	if len(args) > 0 && slices.Contains([]string{"help", "version", "completion", "complete-words"}, args[0]) {
 		return new(Common)
 	}
 	return p.All()
+}
+
+// within leaves of a command's commands the one that args begin with, and of that one's the next. A command that does
+// something itself, or has flags for its commands, keeps them all.
+func within(f reflect.StructField, args []string) reflect.StructField {
+	if len(args) == 0 || f.Type.Kind() != reflect.Struct || reflect.PointerTo(f.Type).NumMethod() > 0 {
+		return f
+	}
+	var one []reflect.StructField
+	for i := range f.Type.NumField() {
+		c := f.Type.Field(i)
+		if _, is := c.Tag.Lookup("cmd"); !is || c.Anonymous {
+			return f
+		}
+		if name := c.Tag.Get("name"); name == args[0] || name == "" && strings.ToLower(c.Name) == args[0] {
+			one = append(one, within(c, args[1:]))
+		}
+	}
+	if len(one) == 1 {
+		f.Type = reflect.StructOf(one)
+	}
+	return f
 }
 
 // Parser reads a table; exit is called after --help and --version.
