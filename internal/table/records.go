@@ -104,6 +104,22 @@ func (t *Records) Classes() []string {
 	return classes
 }
 
+// Numbers returns those of the one column: whole, below most, and each of one row alone.
+func (t *Records) Numbers(most int) ([]int, error) {
+	out, seen := make([]int, t.X.Rows), map[int]bool{}
+	for i := range out {
+		v := t.X.Data[i*t.X.Stride]
+		if !(v >= 0 && v < float32(most)) || v != float32(int(v)) {
+			return nil, fmt.Errorf("row %d has no whole number from 0 to %d", i+1, most-1)
+		}
+		if out[i] = int(v); seen[out[i]] {
+			return nil, fmt.Errorf("row %d has the number of another row", i+1)
+		}
+		seen[out[i]] = true
+	}
+	return out, nil
+}
+
 // What grow may say of a number; the caller says where it is.
 var (
 	errNotFinite = errors.New("is not a finite number")

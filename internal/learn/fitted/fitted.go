@@ -16,6 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/learn/moments"
 	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
+	"github.com/confetti-dp/confetti/internal/prob/confidence"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/table"
 )
@@ -26,7 +27,11 @@ type Asked struct {
 	Shares  []float32 // how likely each class is for each public record, a row each
 	Number  string    // classes are numbers, whose mean is predicted under this name; "": they are told apart
 	Seed    uint64
+	Linear  bool // scores are linear: of noisy columns a deeper network learns the noise
 }
+
+// linear is how a linear model is trained, as in lab/ltn.
+var linear = training.Training{Epochs: 30, Batch: 128, Rate: 0.01, Decay: 0.01, Loss: nn.CrossEntropy}
 
 const (
 	forNet = 1  // stream of the network's first weights and the order of examples
@@ -49,8 +54,11 @@ func (a Asked) Model(public *table.Records, report func(stage string, done, tota
 	if a.Number != "" {
 		return m, a.line(m, x)
 	}
-	scale := training.NewScale(x)
-	net, err := training.Fit(seeded.New(a.Seed, forNet), scale.Examples(x), a.Shares, len(a.Classes), training.Schedule(x.Rows, epochs, nn.CrossEntropy), report)
+	scale, how := training.NewScale(x), training.Schedule(x.Rows, epochs, nn.CrossEntropy)
+	if a.Linear {
+		how = linear
+	}
+	net, err := training.Fit(seeded.New(a.Seed, forNet), scale.Examples(x), a.Shares, len(a.Classes), how, report)
 	if err != nil {
 		return nil, err
 	}
@@ -168,3 +176,36 @@ func Test(m *model.Model, name string, rows *table.Records) (err error) {
 	m.Tested = &model.Tested{Records: e.Total, Measure: "accuracy", Value: e.Accuracy, Low: e.Low, High: e.High}
 	return err
 }
+
+// TestNovel writes into a model of two classes, of which the second is told from all others, how good it is on public
+// records: both kinds count alike, however many there are.
+func TestNovel(m *model.Model, name string, rows *table.Records) error {
+	var right, all [2]int
+	predicted, err := Predict(m, rows)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for i, label := range rows.Labels {
+		kind := 0
+		if label == m.Classes[1] {
+			kind = 1
+		}
+		all[kind]++
+		if predicted[i].Class == m.Classes[kind] {
+			right[kind]++
+		}
+	}
+	if all[0] == 0 || all[1] == 0 {
+		return fmt.Errorf("%s: %d records are of %s and %d of others: a test needs both", name, all[1], m.Classes[1], all[0])
+	}
+	m.Tested = &model.Tested{Records: len(rows.Labels), Measure: Balanced}
+	for kind, n := range all {
+		low, high := confidence.Interval(right[kind], n, 0.025) // both hold with 95 %
+		m.Tested.Value += float64(right[kind]) / float64(n) / 2
+		m.Tested.Low, m.Tested.High = m.Tested.Low+low/2, m.Tested.High+high/2
+	}
+	return nil
+}
+
+// Balanced names the measure of TestNovel.
+const Balanced = "balanced accuracy"

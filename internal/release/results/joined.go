@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,6 +217,20 @@ type Rows struct {
 	Numbers []int
 	Names   []string // of the columns
 	X       blas32.General
+}
+
+// Once returns the row of each number that one report is of, and how many numbers several reports are of.
+func (r Rows) Once() (at map[int]int, twice int) {
+	at = map[int]int{}
+	for i, number := range r.Numbers {
+		if _, again := at[number]; !again {
+			at[number] = i
+		} else if at[number] >= 0 {
+			at[number], twice = -1, twice+1
+		}
+	}
+	maps.DeleteFunc(at, func(_, i int) bool { return i < 0 })
+	return at, twice
 }
 
 // ReadRows reads the sheet that stands beside a release of numbered records, and has what is known of them by the

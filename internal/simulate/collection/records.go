@@ -2,6 +2,7 @@ package collection
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
@@ -27,6 +28,7 @@ type Records struct {
 	Minimum int
 	Full    bool // fidelity
 	Seed    uint64
+	Numbers []int // of the training records, where each report stands beside its own; nil: these have none
 }
 
 // Run collects and publishes, with the test records as public data.
@@ -39,7 +41,9 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 	if n := set.Dimension(); n != asked.Features {
 		return out, fmt.Errorf("it takes records of %d numbers, and these have %d: give the columns that it was made of (--features, --drop)", asked.Features, n)
 	}
-	asked.Classes = set.Classes
+	if asked.Classes = set.Classes; c.Numbers != nil {
+		asked.Records = slices.Max(c.Numbers) + 1
+	}
 	p := measure.Draft(plan.Question{Kind: "latent", Latent: &asked}, c.Budget, c.Minimum)
 	p.Title = c.Title
 	keys, err := simulate.NewKeys(&p)
@@ -56,7 +60,11 @@ func (c Records) Run(set *dataset.Set, progress simulate.Progress) (Learned, err
 	}
 	values := make(distribution.Values, set.Train.Len())
 	for i := range values {
-		values[i] = latent.Record{Features: set.Train.X.Data[i*set.Train.X.Stride:][:set.Train.X.Cols], Class: set.Train.Y[i]}
+		r := latent.Record{Features: set.Train.X.Data[i*set.Train.X.Stride:][:set.Train.X.Cols], Class: set.Train.Y[i]}
+		if c.Numbers != nil {
+			r.Number = c.Numbers[i]
+		}
+		values[i] = r
 	}
 	a, err := ask(proto, keys, values, c.Full, simulate.Bounded{}, c.Seed, progress)
 	if err != nil {
@@ -93,6 +101,9 @@ func (c Records) asked() (plan.Latent, error) {
 		return plan.Latent{}, err
 	}
 	z := *c.Vector
+	if c.Numbers != nil { // no class shares the epsilon
+		z.Epsilon = 0
+	}
 	z.Dim, z.Length = e.Dim(), e.Ball(z.Mechanism)
 	return plan.Latent{Features: e.Inputs(), Report: plan.LatentVector, Vector: &z}, nil
 }

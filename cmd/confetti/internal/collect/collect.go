@@ -107,7 +107,7 @@ func (c collectSimulate) oneQuestion(given *kong.Context) error {
 		return terminal.Usagef("%s beside --csv: a histogram is of one table", c.File)
 	case c.CSV == "" && len(c.Column) > 0:
 		return terminal.Usagef("--column is of histograms, whose table is named with --csv: confetti collect simulate --csv %s --column %s; for a density name its class with --label instead", c.File, strings.Join(c.Column, " --column "))
-	case c.CSV == "" && c.Label == "":
+	case c.CSV == "" && c.Label == "" && (c.Numbers == "" || c.Encoder+c.Clusters == ""):
 		return terminal.Usagef("missing flags: --label=NAME, which names the class of each record")
 	}
 	for _, p := range given.Path {

@@ -44,39 +44,32 @@ func (c joined) Run(std terminal.Streams) error {
 		return err
 	}
 	x, names := told.X, told.Names
-	rows := map[string][]string{} // of records that one report is of
-	var order []string
-	twice := 0
-	for i, number := range told.Numbers {
-		key := strconv.Itoa(number)
-		if _, ok := rows[key]; ok {
-			if rows[key] != nil {
-				rows[key], twice = nil, twice+1
-			}
-			continue
-		}
-		row := make([]string, x.Cols)
-		for j, v := range x.Data[i*x.Stride:][:x.Cols] {
-			row[j] = strconv.FormatFloat(float64(v), 'g', -1, 32)
-		}
-		rows[key], order = row, append(order, key)
-	}
-	ours, head := [][]string(nil), []string{c.Key}
+	once, twice := told.Once()
+	ours, head, left := [][]string(nil), []string{c.Key}, 0
 	if c.Table == "" {
-		for _, key := range order {
-			ours = append(ours, []string{key})
+		left = twice
+		for i, number := range told.Numbers {
+			if at, ok := once[number]; ok && at == i {
+				ours = append(ours, []string{strconv.Itoa(number)})
+			}
 		}
 	} else if ours, head, err = c.own(); err != nil {
 		return err
 	}
 	at := slices.Index(head, c.Key)
-	out, left := [][]string{append(slices.Clone(head), names...)}, 0
+	out := [][]string{append(slices.Clone(head), names...)}
 	for _, row := range ours {
-		if told := rows[row[at]]; told != nil {
-			out = append(out, append(slices.Clone(row), told...))
-		} else {
+		number, err := strconv.Atoi(row[at])
+		i, ok := once[number]
+		if err != nil || !ok || strconv.Itoa(number) != row[at] {
 			left++
+			continue
 		}
+		row = slices.Clone(row)
+		for _, v := range x.Data[i*x.Stride:][:x.Cols] {
+			row = append(row, strconv.FormatFloat(float64(v), 'g', -1, 32))
+		}
+		out = append(out, row)
 	}
 	if len(out) == 1 {
 		return fmt.Errorf("no record of %s was told of by one report: nothing is joined", c.Table)

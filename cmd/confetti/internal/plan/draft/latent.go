@@ -24,7 +24,7 @@ type latentPlan struct {
 	Settings     int      `help:"With --model: how many models are judged, each by a plan and a group of its own." default:"1"`
 	Deviation    float64  `help:"With --model: of the accuracy that each group gives, at most; where --minimum respondents give more, the plan is refused." default:"0.05"`
 	Records      int      `help:"How many public records there are: each device says beside its report which of them it is of (column record), so that others can join their columns of the same records to it, or read what a model gives each." placeholder:"N"`
-	Mechanism    string   `help:"Of vectors: laplace or gaussian, noise on a grid (docs/noisy-records.md says which has less), or cap, a direction. What is promised of gaussian has --delta even where everyone colludes." enum:"laplace,gaussian,cap" default:"laplace"`
+	Mechanism    string   `help:"Of vectors: laplace or gaussian, noise on a grid (docs/noisy-records-how.md says which has less), or cap, a direction. What is promised of gaussian has --delta even where everyone colludes." enum:"laplace,gaussian,cap" default:"laplace"`
 	Split        float64  `help:"Of vectors: their part of the local epsilon, where the class has the rest." default:"0.7"`
 	LocalEpsilon float64  `help:"Privacy of the whole record though everyone colludes: all that a device says keeps it." required:"" placeholder:"E"`
 	Delta        float64  `help:"Probability that the promise may fail by where a shuffler is honest; though everyone colludes it is 0, but with --mechanism gaussian." default:"1e-6"`
