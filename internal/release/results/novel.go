@@ -1,10 +1,8 @@
 package results
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -13,23 +11,14 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/question/latent"
-	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// softness of the clusters about a record: each counts by exp(-d/(2 softness v)), where d is the squared distance of its
-// centre and v what is usual of public records in each column. lab/ltn chose it on Fashion-MNIST.
-const softness = 2
-
-// TeachNovel learns as Teach does to tell a class, or a group, that no public record is of. All others lie as the public
-// records do that the state was made of, whose shares are known without noise. The class counts as much as all others do.
-func TeachNovel(p plan.Plan, state, sheet []byte, public blas32.General, name string, r *rand.Rand, tell func(stage string, done, total int)) (t Taught, err error) {
-	m, err := readLatent(p, state, bytes.NewReader(sheet))
-	if err != nil {
-		return t, err
-	}
-	names := slices.Concat(m.Asked.Classes, p.Crowd.Names) // a plan has one of these
+// teachNovel learns to tell a class, or a group, that no public record is of. All others lie as the public records do that
+// the state was made of, whose shares are known without noise. The class counts as much as all others do.
+func teachNovel(m *latent.Model, groups []string, public blas32.General, name string, r *rand.Rand, tell func(stage string, done, total int)) (t Taught, err error) {
+	names := slices.Concat(m.Asked.Classes, groups) // a plan has one of these
 	at := slices.Index(names, name)
 	switch {
 	case m.Asked.Report == plan.LatentRight || m.Numbered != nil:
@@ -37,7 +26,7 @@ func TeachNovel(p plan.Plan, state, sheet []byte, public blas32.General, name st
 	case public.Cols != m.Asked.Features:
 		return t, fmt.Errorf("public records of %d numbers, and the plan has %d: give the columns that clusters or encoder were made of, in their order (--features, --drop)", public.Cols, m.Asked.Features)
 	case at < 0:
-		return t, fmt.Errorf("the plan has no class or group %q%s", name, meant.DidYouMean(name, names))
+		return t, fmt.Errorf("the plan has no class or group %q", name)
 	case m.Vectors != nil && len(m.Asked.Classes) > 0:
 		return t, errors.New("of vectors with classes each class is told apart, the one without public records too: leave out --novel")
 	}
@@ -84,7 +73,7 @@ func novelVectors(m *latent.Model, public blas32.General, at int, r *rand.Rand, 
 	return c.Shares(learn.Codes(e, public)), nil
 }
 
-// novelSymbols compares where those of the class lie with where public records do, in the clusters about each record.
+// novelSymbols compares where those of the class lie with where public records do, in the cluster of each record.
 func novelSymbols(m *latent.Model, public blas32.General, at int) ([]float32, error) {
 	others := m.Shares()
 	if slices.Max(others) == 0 {
@@ -95,62 +84,19 @@ func novelSymbols(m *latent.Model, public blas32.General, at int) ([]float32, er
 		return nil, err
 	}
 	f := m.Finder
-	near, err := clustersAbout(f.Centres, public)
-	if err != nil {
-		return nil, err
-	}
 	out := make([]float32, 0, 2*public.Rows)
 	for i := range public.Rows {
 		own, ok := f.Find(public.Data[i*public.Stride:][:public.Cols])
 		if !ok {
 			return nil, fmt.Errorf("public record %d lies in no cluster: its numbers are too large", i+1)
 		}
-		of, all := held[own], held[own]+others[own]
-		if near != nil {
-			of, all = 0, 0
-			for c, w := range near(i) {
-				of, all = of+w*held[c], all+w*(held[c]+others[c])
-			}
-		}
 		share := 0.5 // where nobody lies
-		if all > 0 {
-			share = of / all
+		if all := held[own] + others[own]; all > 0 {
+			share = held[own] / all
 		}
 		out = append(out, float32(1-share), float32(share))
 	}
 	return out, nil
-}
-
-// clustersAbout returns how much each cluster counts for a public record; nothing where clusters have no centres.
-func clustersAbout(centres, public blas32.General) (func(i int) []float64, error) {
-	if centres.Rows == 0 {
-		return nil, nil
-	}
-	squares := func(i int) []float64 {
-		out := make([]float64, centres.Rows)
-		for c := range out {
-			for j, v := range public.Data[i*public.Stride:][:public.Cols] {
-				d := float64(v) - float64(centres.Data[c*centres.Stride+j])
-				out[c] += d * d
-			}
-		}
-		return out
-	}
-	within := 0.0
-	for i := range public.Rows {
-		within += slices.Min(squares(i)) / float64(public.Rows*public.Cols)
-	}
-	if !(within >= 0 && within <= math.MaxFloat64) {
-		return nil, errors.New("numbers of public records are too large")
-	}
-	return func(i int) []float64 {
-		out := squares(i)
-		least := slices.Min(out)
-		for c, d := range out {
-			out[c] = math.Exp((least - d) / (2 * softness * max(within, 1e-300)))
-		}
-		return out
-	}, nil
 }
 
 // holders returns the shares of those of a class, or of a group, that lie in each cluster: the likeliest ones, nowhere below

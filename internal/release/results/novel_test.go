@@ -40,7 +40,7 @@ func TestANovelClassIsToldFromPublicRecords(t *testing.T) {
 			p, state = planned(t, false, nil, "others", "new")
 		}
 		learn := func(held [3]float64, name string) (Taught, error) {
-			return TeachNovel(p, state, novelSheet(group, held), at, name, rand.New(rand.NewPCG(1, 2)), still)
+			return Teach(p, state, novelSheet(group, held), at, false, name, rand.New(rand.NewPCG(1, 2)), still)
 		}
 		for where := range 3 {
 			held := [3]float64{-10, 5, 5}
@@ -60,7 +60,7 @@ func TestANovelClassIsToldFromPublicRecords(t *testing.T) {
 		}
 	}
 	p, state := planned(t, false, []string{"others", "new"})
-	if _, err := TeachNovel(p, state, novelSheet(false, [3]float64{-200, 50, 100}), at, "new", nil, still); err == nil || !strings.Contains(err.Error(), "larger than the class") {
+	if _, err := Teach(p, state, novelSheet(false, [3]float64{-200, 50, 100}), at, false, "new", nil, still); err == nil || !strings.Contains(err.Error(), "larger than the class") {
 		t.Error(err)
 	}
 }
@@ -82,7 +82,7 @@ func TestANovelGroupOfVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := TeachNovel(p, state, sheet.Text, points(4, 0, 0, 4), "new", r, still)
+		got, err := Teach(p, state, sheet.Text, points(4, 0, 0, 4), false, "new", r, still)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestANovelGroupOfVectors(t *testing.T) {
 		}
 	}
 	m, state := planned(t, true, []string{"a", "b"})
-	if _, err := TeachNovel(m, state, []byte("group,vector,class\n,"+strings.Repeat("00", 8)+",a\n"), points(4, 0, 0, 4), "a", r, still); err == nil || !strings.Contains(err.Error(), "leave out --novel") {
+	if _, err := Teach(m, state, []byte("group,vector,class\n,"+strings.Repeat("00", 8)+",a\n"), points(4, 0, 0, 4), false, "a", r, still); err == nil || !strings.Contains(err.Error(), "leave out --novel") {
 		t.Error(err)
 	}
 }

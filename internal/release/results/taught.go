@@ -65,11 +65,14 @@ const surely = 30
 
 // Teach learns from a release of private records, by its plan, its public state and the sheet beside it. With noisy it
 // learns from the noisy vectors themselves, as LTN does. Otherwise it learns from public prototypes, by how likely each
-// report came of each.
-func Teach(p plan.Plan, state, sheet []byte, public blas32.General, noisy bool, r *rand.Rand, tell func(stage string, done, total int)) (Taught, error) {
+// report came of each. With novel, a class or a group, it learns to tell this from all others.
+func Teach(p plan.Plan, state, sheet []byte, public blas32.General, noisy bool, novel string, r *rand.Rand, tell func(stage string, done, total int)) (Taught, error) {
 	m, err := readLatent(p, state, bytes.NewReader(sheet))
 	if err != nil {
 		return Taught{}, err
+	}
+	if novel != "" {
+		return teachNovel(m, p.Crowd.Names, public, novel, r, tell)
 	}
 	return teach(m, public, noisy, r, tell)
 }

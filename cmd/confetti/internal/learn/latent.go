@@ -139,11 +139,7 @@ func (c fromLatent) learned(r opened, std terminal.Streams) (l lesson, err error
 	if err != nil {
 		return l, err
 	}
-	if c.Novel != "" {
-		l.taught, err = results.TeachNovel(r.plan, r.state, r.sheet, public.X, c.Novel, seeded.New(c.Seed), report)
-	} else {
-		l.taught, err = results.Teach(r.plan, r.state, r.sheet, public.X, c.Loss == "paper", seeded.New(c.Seed), report)
-	}
+	l.taught, err = results.Teach(r.plan, r.state, r.sheet, public.X, c.Loss == "paper", c.Novel, seeded.New(c.Seed), report)
 	if err == nil && c.Records != "" && len(l.taught.Told) == 0 {
 		err = terminal.Usagef("--records: the release counts symbols, and has no report of one respondent: leave it out")
 	}
