@@ -56,8 +56,13 @@ func (w *world) spoil(role dap.Role, prefix string, table keep.Table) (mend func
 		return errors.Is(err, keep.ErrDamaged)
 	}
 	if dsn := w.databases[role]; strings.ContainsAny(dsn, "=:") {
+		db, err := pgx.Connect(context.Background(), dsn)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.t.Cleanup(func() { db.Close(context.Background()) })
 		flip := func() {
-			if err := flipRow(dsn, prefix+w.plan.Name(), table, 2); err != nil {
+			if err := flipRow(context.Background(), db, prefix+w.plan.Name(), table, 2); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -83,18 +88,12 @@ func (w *world) spoil(role dap.Role, prefix string, table keep.Table) (mend func
 }
 
 // flipRow flips a bit of a row of a table in a database: of all its rows and bits the nth.
-func flipRow(dsn, shelf string, table keep.Table, nth uint32) error {
-	ctx := context.Background()
-	db, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close(ctx)
+func flipRow(ctx context.Context, db *pgx.Conn, shelf string, table keep.Table, nth uint32) error {
 	var name string
 	if err := db.QueryRow(ctx, "SELECT 'confetti_s' || number FROM confetti_shelves WHERE shelf = $1", shelf).Scan(&name); err != nil {
 		return err
 	}
-	_, err = db.Exec(ctx, "UPDATE "+name+" SET v = set_bit(v, bit, 1 - get_bit(v, bit)) FROM (SELECT t AS of, k AS key, (($2::bigint / 64) % (8 * length(v)))::int AS bit FROM "+
+	_, err := db.Exec(ctx, "UPDATE "+name+" SET v = set_bit(v, bit, 1 - get_bit(v, bit)) FROM (SELECT t AS of, k AS key, (($2::bigint / 64) % (8 * length(v)))::int AS bit FROM "+
 		name+" WHERE t = $1 ORDER BY k OFFSET $2::bigint % (SELECT count(*) FROM "+name+" WHERE t = $1) LIMIT 1) one WHERE t = of AND k = key", int16(table), int64(nth))
 	return err
 }

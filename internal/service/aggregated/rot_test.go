@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/confetti-dp/confetti/internal/dap"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/service/serve"
@@ -238,13 +240,18 @@ func TestNoFlipInADatabaseIsSilent(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults)
 			}
+			db, err := pgx.Connect(t.Context(), w.databases[stand.role])
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close(context.Background())
 			r := seeded.New(5)
 			for shelf, tables := range before {
 				for table := range tables {
 					for range flips / 10 {
 						bit := r.Uint32()
 						for turn := range 2 { // and back
-							if err := flipRow(w.databases[stand.role], shelf, table, bit); err != nil {
+							if err := flipRow(t.Context(), db, shelf, table, bit); err != nil {
 								t.Fatal(err)
 							}
 							after, faults := read(store)

@@ -21,6 +21,7 @@ var schemas atomic.Int64
 var shared struct {
 	sync.Once
 	*cluster
+	db       *sql.DB // makes schemas: a connection of its own for each would be a process each
 	settings []string
 	err      error
 }
@@ -29,13 +30,17 @@ var shared struct {
 // a server on this machine the test is skipped, unless CONFETTI_POSTGRES=require.
 func Postgres(t testing.TB) string {
 	t.Helper()
-	shared.Do(func() { shared.cluster, shared.err = running(shared.settings...) })
+	shared.Do(func() {
+		if shared.cluster, shared.err = running(shared.settings...); shared.err == nil {
+			shared.db, shared.err = sql.Open("pgx", dsn(shared.folder, "public"))
+		}
+	})
 	if shared.err != nil {
 		without(t, shared.err)
 	}
 	schema := fmt.Sprintf("test%d", schemas.Add(1))
 	run := func(statement string) {
-		if err := execute(dsn(shared.folder, "public"), statement); err != nil {
+		if _, err := shared.db.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -169,6 +174,9 @@ func (s Server) Restart(atOnce bool, meanwhile func()) error {
 func Main(m *testing.M, settings ...string) int {
 	shared.settings = settings
 	code := m.Run()
+	if shared.db != nil {
+		shared.db.Close()
+	}
 	if shared.cluster != nil {
 		shared.remove()
 	}
