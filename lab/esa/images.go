@@ -107,13 +107,17 @@ func cityShade() func(x, y float64) float64 {
 		return math.Exp(-math.Min(at, 1-at) / width)
 	}
 	return func(x, y float64) float64 {
+		s := 0.4*street(24*x+2*y, 0.05) + 0.4*street(16*y-2*x, 0.05) + 0.7*street(5*x+y+0.3, 0.02) + 0.7*street(4*y-x, 0.02)
+		if s < 0.029 { // black, however near the lights are
+			return 0
+		}
 		near := 0.
 		for _, l := range lights {
-			near += math.Exp(-math.Hypot(x-l[0], y-l[1]) / l[2])
+			if near += math.Exp(-math.Hypot(x-l[0], y-l[1]) / l[2]); near >= 1 {
+				break
+			}
 		}
-		near = math.Min(1, near)
-		s := 0.4*street(24*x+2*y, 0.05) + 0.4*street(16*y-2*x, 0.05) + 0.7*street(5*x+y+0.3, 0.02) + 0.7*street(4*y-x, 0.02)
-		if s = math.Min(1, s) * (0.15 + 0.85*near); s < 0.03 {
+		if s = math.Min(1, s) * (0.15 + 0.85*math.Min(1, near)); s < 0.03 {
 			return 0
 		}
 		return s
