@@ -79,7 +79,7 @@ How, and what is missing: [noisy-records.md](../noisy-records.md).`,
 	}
 }
 
-// shifted has a row for each angle by which public pictures were turned.
+// shifted returns a row for each angle by which public pictures were turned.
 func shifted(c Cells) release.Table {
 	t := release.Table{Columns: columns("public pictures turned by, degrees", "the network, on records as they are", "by clusters alone", "what the release says")}
 	of := c.where(func(x experiments.Cell) bool { return x.Records.Clusters > 0 })
