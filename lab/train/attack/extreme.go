@@ -34,15 +34,18 @@ const (
 
 // Extremes attacks training by rows that hold no ordinary numbers: of a training with such a row and one in which it
 // counts for nothing, whoever has the model guesses which it was. It does so with DP-SGD, and with the
-// DP-Adam of an encoder's second stage, as many steps as the row needs to take part in.
+// DP-Adam of the second stage of an encoder and of a decoder, as many steps as the row needs to take part in.
 func Extremes(t dpsgd.Training, claim account.Guarantee, seed uint64, progress func(done, of int)) (findings []audit.Finding, err error) {
 	t.Steps = min(t.Steps, int(math.Ceil(3/t.Sampling)))
 	t.Clip, t.Expected, t.Rate = 1, math.Max(1, t.Sampling*extremeOthers), 0.1
-	second, err := encoderTrainer(t)
-	if err != nil {
-		return nil, err
+	trainers := []trainer{gradientTrainer(t)}
+	for _, decoder := range []bool{false, true} {
+		second, err := halfTrainer(t, decoder)
+		if err != nil {
+			return nil, err
+		}
+		trainers = append(trainers, second)
 	}
-	trainers := []trainer{gradientTrainer(t), second}
 	for i, of := range trainers {
 		for j, v := range extremes {
 			f, err := of.attack(v, claim, seed+uint64(j), func(done, all int) {
@@ -138,21 +141,29 @@ func gradientTrainer(t dpsgd.Training) trainer {
 // extremeVAE is a small encoder.
 var extremeVAE = encoder.VAE{Dim: 2, Length: 2, Epsilon: 4, Likelihood: encoder.Bernoulli, Epochs: 1, Batch: 4, Rate: 1e-3}
 
-// encoderTrainer returns the DP-Adam of an encoder's second stage, whose records nobody has brought to a range.
-func encoderTrainer(t dpsgd.Training) (trainer, error) {
+// halfTrainer returns the DP-Adam of the second stage of an encoder, or of a decoder, whose records nobody has brought to a
+// range.
+func halfTrainer(t dpsgd.Training, decoder bool) (trainer, error) {
 	r, public := seeded.New(1), blas32.General{Rows: 8, Cols: extremeColumns, Stride: extremeColumns}
 	for range public.Rows * public.Cols {
 		public.Data = append(public.Data, r.Float32())
 	}
 	first, err := extremeVAE.Fit(r, public, func(string, int, int) {})
-	return trainer{"DP-Adam of an encoder", func(r *rand.Rand, rows [][]float32) ([]float32, error) {
+	name := "DP-Adam of an encoder"
+	if decoder {
+		name = "DP-Adam of a decoder"
+	}
+	return trainer{name, func(r *rand.Rand, rows [][]float32) ([]float32, error) {
 		x := blas32.General{Rows: len(rows), Cols: extremeColumns, Stride: extremeColumns}
 		for _, row := range rows {
 			x.Data = append(x.Data, row...)
 		}
-		m, err := extremeVAE.Again(r, r, first, x, t, func(string, int, int) {})
+		m, err := extremeVAE.Again(r, r, first, x, t, decoder, func(string, int, int) {})
 		if err != nil {
 			return nil, err
+		}
+		if decoder {
+			return m.Decoder.Params, nil
 		}
 		return m.Encoder.Params, nil
 	}}, err

@@ -78,34 +78,38 @@ func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas3
 	if apart {
 		promised.Claim, promised.Adjacency, promised.Epsilon, promised.Delta, promised.Private = latent.ClaimPrivate, latent.ZeroingOut, g.Epsilon, g.Delta, private.Rows
 	}
-	return v.Again(r, chance, first, private, t, tell)
+	return v.Again(r, chance, first, private, t, false, tell)
 }
 
-// Again trains the encoder once more by DP-Adam (Gylberth et al. 2017): each record takes part in each
-// step by a coin of its own, gradients of encoder and decoder together are clipped, and the encoder's part of
-// their sum gets noise and goes into Adam. The decoder stays as it is, and is not told. The promise is that of
+// Again trains one half once more, the encoder or the decoder, by DP-Adam (Gylberth et al. 2017). Each record takes part in each
+// step by a coin of its own, and gradients of encoder and decoder together are clipped. That half's part of
+// their sum gets noise, and goes into Adam. The other half stays as it is, and is not told. The promise is that of
 // the training's event to a record that counts for nothing in its place, if all that came before is of others: of LTN's
-// procedure as printed, whose first stage sees the same records, nothing is proved.
+// procedure as printed, whose first stage sees the same records, nothing is proved. It is the same of either half: a part
+// of a clipped gradient is no longer than the whole.
 //
 // The coins and the noise are drawn by r, and by chance what codes are sampled from. Where the promise is to hold, chance
 // must be as secret as r: who takes part decides which draws the codes of later records get, so that to whoever
 // knows the draws one record moves the gradients of many.
-func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dpsgd.Training, tell featuremap.Progress) (*Trained, error) {
+func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dpsgd.Training, decoder bool, tell featuremap.Progress) (*Trained, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
 	v.Learned = false // a scale that was learned is not told, nor learned again
 	layers, _ := v.layers(x.Cols)
 	m := &nn.Model{Layers: layers, Params: append(slices.Clone(first.Encoder.Params), first.Decoder.Params...)}
-	own := len(first.Encoder.Params)
+	from, to := 0, len(first.Encoder.Params)
+	if decoder {
+		from, to = to, len(m.Params)
+	}
 	in := v.training(chance, m)
-	adam, mean := nn.Adam{Rate: t.Rate}, make([]float32, own)
+	adam, mean := nn.Adam{Rate: t.Rate}, make([]float32, to-from)
 	for step := range t.Steps {
 		tell("private steps", step, t.Steps)
 		who := t.Partakers(r, x.Rows)
-		sum := make([]float64, own)
+		sum := make([]float64, to-from)
 		for _, part := range in.clipped(x, who, t.Clip) {
-			for i, g := range part[:own] {
+			for i, g := range part[from:to] {
 				sum[i] += float64(g)
 			}
 		}
@@ -113,9 +117,13 @@ func (v VAE) Again(r, chance *rand.Rand, first *Trained, x blas32.General, t dps
 		for i, s := range sum {
 			mean[i] = float32(s / t.Expected)
 		}
-		adam.Step(m.Params[:own], mean)
+		adam.Step(m.Params[from:to], mean)
 	}
-	return &Trained{Encoder: &nn.Model{Layers: first.Encoder.Layers, Params: slices.Clone(m.Params[:own])}, Decoder: first.Decoder}, nil
+	half := slices.Clone(m.Params[from:to])
+	if decoder {
+		return &Trained{Encoder: first.Encoder, Decoder: &nn.Model{Layers: first.Decoder.Layers, Params: half}}, nil
+	}
+	return &Trained{Encoder: &nn.Model{Layers: first.Encoder.Layers, Params: half}, Decoder: first.Decoder}, nil
 }
 
 // clipped returns the sums of the clipped gradients of rows, one for each worker.

@@ -13,42 +13,50 @@ import (
 	"github.com/confetti-dp/confetti/lab/train/dpsgd"
 )
 
-// With next to no noise a second stage learns an encoder that was lost, with as much as a small epsilon asks for it
-// does not; the decoder stays as it was.
+// With next to no noise a second stage learns an encoder, or a decoder, that was lost. With as much as a small epsilon asks for
+// it does not. The other half stays as it was.
 func TestTheSecondStage(t *testing.T) {
-	r := stattest.Rand(t)
-	x, _ := stripes(r, 800)
-	v := tiny()
-	first, err := v.Fit(rand.New(rand.NewPCG(2, 2)), x, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range first.Encoder.Params {
-		first.Encoder.Params[i] = float32(0.1 * r.NormFloat64())
-	}
-	loss := func(m *Trained) float64 {
-		off := 0.0
-		for i := range 80 {
-			row := x.Data[i*x.Stride:][:x.Cols]
-			for j, p := range m.Reconstruct(Bernoulli, nn.NewPass(m.Encoder).Forward(row, 1)) {
-				off += math.Pow(float64(p-row[j]), 2)
-			}
-		}
-		return off
-	}
-	again := func(noise float64) *Trained {
-		m, err := v.Again(r, rand.New(rand.NewPCG(4, 4)), first, x, dpsgd.Training{Sampling: 0.2, NoiseMultiplier: noise, Steps: 150, Clip: 1, Expected: 160, Rate: 3e-3}, quiet)
+	for _, decoder := range []bool{false, true} {
+		r := stattest.Rand(t)
+		x, _ := stripes(r, 800)
+		v := tiny()
+		first, err := v.Fit(rand.New(rand.NewPCG(2, 2)), x, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m
-	}
-	quietly, loudly := again(0.05), again(500)
-	if a, b, c := loss(first), loss(quietly), loss(loudly); b > 0.7*a || c < 1.2*b {
-		t.Errorf("off by %v after one stage, %v after two, %v with much noise", a, b, c)
-	}
-	if quietly.Decoder != first.Decoder || quietly.Encoder.Params[3] == first.Encoder.Params[3] {
-		t.Error("the decoder has changed, or the encoder has not")
+		half := func(m *Trained) *nn.Model {
+			if decoder {
+				return m.Decoder
+			}
+			return m.Encoder
+		}
+		for i := range half(first).Params {
+			half(first).Params[i] = float32(0.1 * r.NormFloat64())
+		}
+		loss := func(m *Trained) float64 {
+			off := 0.0
+			for i := range 80 {
+				row := x.Data[i*x.Stride:][:x.Cols]
+				for j, p := range m.Reconstruct(Bernoulli, nn.NewPass(m.Encoder).Forward(row, 1)) {
+					off += math.Pow(float64(p-row[j]), 2)
+				}
+			}
+			return off
+		}
+		again := func(noise float64) *Trained {
+			m, err := v.Again(r, rand.New(rand.NewPCG(4, 4)), first, x, dpsgd.Training{Sampling: 0.2, NoiseMultiplier: noise, Steps: 150, Clip: 1, Expected: 160, Rate: 3e-3}, decoder, quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		quietly, loudly := again(0.05), again(500)
+		if a, b, c := loss(first), loss(quietly), loss(loudly); b > 0.7*a || c < 1.2*b {
+			t.Errorf("decoder %v: off by %v after one stage, %v after two, %v with much noise", decoder, a, b, c)
+		}
+		if changed := quietly.Decoder != first.Decoder; changed != decoder || (quietly.Encoder != first.Encoder) == decoder || half(quietly).Params[3] == half(first).Params[3] {
+			t.Errorf("decoder %v: the other half has changed, or this one has not", decoder)
+		}
 	}
 }
 
