@@ -129,7 +129,7 @@ func TestAPollOfARoom(t *testing.T) {
 			t.Errorf("phone %d reads %q", i, text)
 		}
 		if i == 0 {
-			if when := webtest.Ask(phone, chromedp.Text("#when")); !regexp.MustCompile(`The result\s+(today|.* at) ?.*\d\d:\d\d.*, or sooner\s+It shows here, by itself, .* 12 people`).MatchString(when) {
+			if when := webtest.Ask(phone, chromedp.Text("#when")); !regexp.MustCompile(`The result\s+(today|\w+ \d+, \d{4}), \d+:\d\d.*, or sooner\s+It shows here, by itself, .* 12 people`).MatchString(when) {
 				t.Errorf("of the result the phone says %q", when)
 			}
 			if quiet := webtest.Ask(phone, chromedp.Evaluate[bool](`document.querySelector("#stop").getBoundingClientRect().top >= innerHeight && !document.querySelector("#off").checkVisibility()`)); !quiet {
