@@ -30,7 +30,7 @@ type Asked struct {
 	Linear  bool // scores are linear: of noisy columns a deeper network learns the noise
 }
 
-// linear is how a linear model is trained, as in lab/ltn.
+// linear trains a linear model, with the numbers of lab/ltn.
 var linear = training.Training{Epochs: 30, Batch: 128, Rate: 0.01, Decay: 0.01, Loss: nn.CrossEntropy}
 
 const (

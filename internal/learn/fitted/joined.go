@@ -22,10 +22,10 @@ type Joined struct {
 
 const forHeld = 2 // stream of the records that are held back
 
-// heldBack is one in so many.
+// heldBack keeps one record in so many for the test.
 const heldBack = 5
 
-// Model fits a network to both parties' columns, and tests it on one in five records, which it does not learn from. Without
+// Model fits a linear model to both parties' columns, and tests it on one in five records, which it does not learn from. Without
 // is how good the party's own columns are by themselves, on the same records.
 func (j Joined) Model(seed uint64, report func(stage string, done, total int)) (m *model.Model, without *model.Tested, err error) {
 	classes := j.Own.Classes()

@@ -26,7 +26,7 @@ type Newest struct {
 	at time.Time
 }
 
-// Lift tells by how many points more of an outcome people of an arm had than those of the first.
+// Lift states how much more often an outcome was seen in an arm than in the first, in points.
 type Lift struct {
 	Says       string
 	From, Wide float64 // where its interval lies on a bar from 0 to 100, in whose middle both are alike

@@ -121,7 +121,7 @@ func (c fromLatent) Run(std terminal.Streams) error {
 	return c.say(std, l, files)
 }
 
-// lesson holds what was learned.
+// lesson carries what was learned to the files and lines that tell of it.
 type lesson struct {
 	model  *model.Model
 	taught results.Taught

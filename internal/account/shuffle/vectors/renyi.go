@@ -101,7 +101,7 @@ func (m moments) add(sums, w []float64, flip float64) {
 	}
 }
 
-// point is a value u with its probability.
+// point gives a value u its probability p.
 type point struct{ p, u float64 }
 
 type points []point

@@ -41,7 +41,7 @@ func newCluster(settings ...string) (*cluster, error) {
 	return c, nil
 }
 
-// initialized is what initdb has made for the first server of this process, in a file that has no name and goes with
+// initialized keeps what initdb has made for the first server of this process, in a file that has no name and goes with
 // the process. The others begin with a copy, which takes a tenth of initdb's time.
 var initialized struct {
 	sync.Mutex
