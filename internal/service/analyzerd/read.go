@@ -88,6 +88,7 @@ func (s *Service) describe(ctx context.Context, p rows.Plan) Plan {
 		}
 	}
 	d.Suspended = p.Decided.IsZero() && s.suspended(ctx, p.Name) != nil
+	d.Coming = p.Decided.IsZero() && d.Round > 1 && s.coming(ctx, d)
 	switch {
 	case p.Released:
 		d.State = Released

@@ -387,6 +387,16 @@ func (s *Service) getStudy(w http.ResponseWriter, r *http.Request) error {
 	return wire.Problemf(wire.NotFound, "no round of that study is registered here")
 }
 
+// coming reports that some service does not have a round yet, which getStudy does not give either.
+func (s *Service) coming(ctx context.Context, p Plan) bool {
+	rounds, err := s.o.Store.Rounds(ctx, p.Study)
+	if err != nil {
+		return false
+	}
+	waits, err := s.waits(ctx, rounds[p.Round-1])
+	return err == nil && waits
+}
+
 // waits reports that what follows a round was made here, and has not come to all services yet.
 // What somebody else registered has been brought to them by whoever did.
 func (s *Service) waits(ctx context.Context, before string) (bool, error) {

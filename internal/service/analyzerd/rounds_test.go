@@ -3,6 +3,7 @@ package analyzerd_test
 import (
 	"bytes"
 	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -292,6 +293,39 @@ func TestRoundsAddUpWhereTheStudySaysSo(t *testing.T) {
 	at := slices.IndexFunc(status.Tables, func(t serve.Table) bool { return strings.HasPrefix(t.Title, "Study ") })
 	if at < 0 || len(status.Tables[at].Rows) != 4 || !strings.Contains(status.Tables[at].Rows[3][3], fmt.Sprintf("respondents %.4g", one)) || status.Tables[at].Rows[2][3] != "" {
 		t.Errorf("the operator sees of the rounds %+v", status.Tables)
+	}
+}
+
+// A round that some service does not have yet is coming: whoever waits until it is open gets it.
+func TestARoundIsOpenOnceItIsGiven(t *testing.T) {
+	c := collect(t, nil)
+	s := studied(t, c, nil)
+	r := start(t, t.TempDir()+"/shelves", c)
+	r.wants(r.register(c), created, "")
+	stands := func() (said []string) {
+		var all []analyzerd.Plan
+		if err := json.Unmarshal(r.get("/v1/plans").Body.Bytes(), &all); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range all {
+			said = append(said, fmt.Sprint(p.Round, " ", p.Standing()))
+		}
+		return append(said, fmt.Sprint("given ", r.newest(s).Plan.Round.Number))
+	}
+	r.at(closes.Add(time.Hour))
+	r.fail("round-announced", errCrash)
+	for range 2 {
+		r.service.Step(t.Context())
+	}
+	if got := stands(); !slices.Equal(got, []string{"1 withheld", "2 coming", "given 1"}) {
+		t.Errorf("before all have the second round: %v", got)
+	}
+	r.fail("", nil)
+	if err := r.service.Step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := stands(); !slices.Equal(got, []string{"1 withheld", "2 open", "given 2"}) {
+		t.Errorf("once all have it: %v", got)
 	}
 }
 

@@ -51,6 +51,15 @@ func (c planClose) Run(std terminal.Streams) error {
 	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
+	if c.Plan == "" { // the trial's file may be older than its newest round, which submit answers
+		next, err := s.NextRound(ctx, signed)
+		if err != nil {
+			return err
+		}
+		if next != nil {
+			signed = *next
+		}
+	}
 	left, err := s.CloseEntries(ctx, signed.Plan, func(name string) {
 		fmt.Fprintf(c.Words(std), "%s takes no more contributions\n", sanitize.Text(name))
 	})

@@ -42,6 +42,7 @@ type Plan struct {
 	Round      int       `json:"round,omitempty"`
 	Over       string    `json:"over,omitempty"`      // why the study has no further round
 	Suspended  bool      `json:"suspended,omitempty"` // nothing is done until its publishers are trusted again
+	Coming     bool      `json:"coming,omitempty"`    // a round that some service does not have yet, so that nobody is asked
 
 	// Withdrawal is there of a plan that its publisher has withdrawn, before a release or after it: what
 	// is published stays, and whoever shows it says so.
@@ -67,10 +68,13 @@ func (p Plan) Missing() string {
 }
 
 // Standing returns the state that people are told: of a plan that was withdrawn that, whatever was
-// published before.
+// published before, and of an open round that some service does not have yet that it is coming.
 func (p Plan) Standing() State {
-	if p.Withdrawal != nil {
+	switch {
+	case p.Withdrawal != nil:
 		return Withdrawn
+	case p.Coming && p.State == Open:
+		return "coming"
 	}
 	return p.State
 }
