@@ -2,7 +2,6 @@ package design
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
@@ -84,18 +83,12 @@ func narrow(s kernelmap.Spec) string {
 	if !s.Normalize {
 		return ""
 	}
-	apart, power := 0.0, 1.0 // how far they are in the kernel's distance, over the bandwidth
-	switch s.Kernel {
-	case kernelmap.Laplacian, kernelmap.LaplacianSign:
-		apart = 2 * math.Sqrt(float64(s.Dimension)/math.Pi)
-	case kernelmap.Exponential, kernelmap.ExponentialSign:
-		apart = math.Sqrt2
-	case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
-		apart, power = math.Sqrt2, 2
-	default:
+	of := s.Kernel.Similarity()
+	if of.Fade == nil {
 		return ""
 	}
-	value := math.Exp(-math.Pow(apart/s.Bandwidth, power))
+	apart := of.Apart(s.Dimension)
+	value := of.Fade(apart / s.Bandwidth)
 	if value >= 0.01 {
 		return ""
 	}

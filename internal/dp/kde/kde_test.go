@@ -245,12 +245,6 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 	r := seeded.New(5)
 	x, y := values(r, users, d), values(r, 5, d)
 	copy(row(y, 0).Data, row(x, 0).Data)
-	exact := map[kernelmap.Kernel][]float64{
-		kernelmap.Gaussian: exact.Gaussian(x, y, 1), kernelmap.GaussianPaired: exact.Gaussian(x, y, 1),
-		kernelmap.Laplacian: exact.Laplacian(x, y, 3), kernelmap.LaplacianSign: exact.Laplacian(x, y, 3),
-		kernelmap.Exponential: exact.Exponential(x, y, 1), kernelmap.ExponentialSign: exact.Exponential(x, y, 1),
-		kernelmap.InnerSigns: exact.Inner(x, y), kernelmap.InnerIdentity: exact.Inner(x, y), kernelmap.InnerRotated: exact.Inner(x, y),
-	}
 	for _, spec := range []kernelmap.Spec{
 		{Kernel: kernelmap.Gaussian, Repetitions: 100, Bandwidth: 1},
 		{Kernel: kernelmap.GaussianPaired, Repetitions: 100, Bandwidth: 1},
@@ -263,6 +257,7 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 		{Kernel: kernelmap.InnerRotated, Repetitions: 1, Clip: 1.5},
 	} {
 		spec.Dimension = d
+		truth := exact.Densities(spec.Kernel.Similarity(), x, y, spec.Bandwidth)
 		squares := make([]float64, y.Rows)
 		var bound float64
 		for run := range runs {
@@ -273,7 +268,7 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, v := range got {
-				squares[i] += math.Pow(v.Mean-exact[spec.Kernel][i], 2) / runs
+				squares[i] += math.Pow(v.Mean-truth[i], 2) / runs
 			}
 			bound = theoremRMSE(density.Features, users, density.Sums[0].StdErr)
 		}
@@ -289,10 +284,10 @@ func TestErrorStaysBelowTheTheorem(t *testing.T) {
 func TestExactDistances(t *testing.T) {
 	x := blas32.General{Rows: 1, Cols: 2, Stride: 2, Data: []float32{0, 4}}
 	y := blas32.General{Rows: 1, Cols: 2, Stride: 2, Data: []float32{3, 0}}
-	if got := exact.Laplacian(x, y, 2)[0]; math.Abs(got-math.Exp(-3.5)) > 1e-12 {
+	if got := exact.Densities(kernelmap.Laplacian.Similarity(), x, y, 2)[0]; math.Abs(got-math.Exp(-3.5)) > 1e-12 {
 		t.Errorf("Laplacian %v", got)
 	}
-	if got := exact.Exponential(x, y, 2)[0]; math.Abs(got-math.Exp(-2.5)) > 1e-12 {
+	if got := exact.Densities(kernelmap.Exponential.Similarity(), x, y, 2)[0]; math.Abs(got-math.Exp(-2.5)) > 1e-12 {
 		t.Errorf("exponential %v", got)
 	}
 }

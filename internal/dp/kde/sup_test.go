@@ -11,35 +11,41 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 )
 
+// described is a description of a kernel, any that there is, over six dimensions.
+func described(k kernelmap.Kernel) kernelmap.Spec {
+	has, s := k.Parameters(), kernelmap.Spec{Kernel: k, Dimension: 6, Repetitions: 20}
+	if has.Single {
+		s.Repetitions = 1
+	}
+	if has.Bandwidth {
+		s.Bandwidth = 0.75 * k.Similarity().Apart(s.Dimension)
+	}
+	if has.Clip {
+		s.Clip = 2.4
+	}
+	if has.Radius {
+		s.Radius = 1.001
+	}
+	if has.Buckets {
+		s.Buckets = 8
+	}
+	if has.Projection {
+		s.Projection = 3
+	}
+	return s
+}
+
 // The error at a point is beyond twice the bound on its root mean square in at most a quarter of all draws of features,
 // rounding and noise, as Chebyshev says; a bound of a twelfth is found out. KDE's Theorem 3.2 is never smaller.
 func TestSupRMSEHoldsAtAnyPoint(t *testing.T) {
 	const n, flip, draws = 40, 0.1, 300
 	r := seeded.New(31)
 	x := values(r, n, 6)
-	for _, spec := range []kernelmap.Spec{
-		{Kernel: kernelmap.Gaussian, Dimension: 6, Repetitions: 20, Bandwidth: 1},
-		{Kernel: kernelmap.GaussianPaired, Dimension: 6, Repetitions: 12, Bandwidth: 1},
-		{Kernel: kernelmap.GaussianProjected, Dimension: 6, Repetitions: 20, Bandwidth: 1, Projection: 3},
-		{Kernel: kernelmap.LaplacianSign, Dimension: 6, Repetitions: 20, Bandwidth: 4},
-		{Kernel: kernelmap.ExponentialSign, Dimension: 6, Repetitions: 20, Bandwidth: 1, Radius: 1.001},
-		{Kernel: kernelmap.Laplacian, Dimension: 6, Repetitions: 20, Bandwidth: 4, Buckets: 8},
-		{Kernel: kernelmap.Exponential, Dimension: 6, Repetitions: 20, Bandwidth: 1, Buckets: 8, Radius: 1.001},
-		{Kernel: kernelmap.InnerSigns, Dimension: 6, Repetitions: 20},
-		{Kernel: kernelmap.InnerIdentity, Dimension: 6, Repetitions: 1},
-		{Kernel: kernelmap.InnerRotated, Dimension: 6, Repetitions: 1, Clip: 2.4},
-	} {
+	for _, name := range kernelmap.Kernels() {
+		spec := described(kernelmap.Kernel(name))
 		t.Run(string(spec.Kernel), func(t *testing.T) {
 			y := part(values(seeded.New(32), 1, 6), 0, 1)
-			want := exact.Inner(x, y)[0]
-			switch spec.Kernel {
-			case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
-				want = exact.Gaussian(x, y, spec.Bandwidth)[0]
-			case kernelmap.Laplacian, kernelmap.LaplacianSign:
-				want = exact.Laplacian(x, y, spec.Bandwidth)[0]
-			case kernelmap.Exponential, kernelmap.ExponentialSign:
-				want = exact.Exponential(x, y, spec.Bandwidth)[0]
-			}
+			want := exact.Densities(spec.Kernel.Similarity(), x, y, spec.Bandwidth)[0]
 			var bound float64
 			errors := make([]float64, draws)
 			for i := range errors {

@@ -21,15 +21,7 @@ const DensityQueries = 200
 
 // Exact returns the density of the records at each query without any randomness.
 func Exact(k plan.Kernel, records, queries blas32.General) []float64 {
-	switch kernelmap.Kernel(k.Name) {
-	case kernelmap.Gaussian, kernelmap.GaussianPaired, kernelmap.GaussianProjected:
-		return exact.Gaussian(records, queries, k.Bandwidth)
-	case kernelmap.Laplacian, kernelmap.LaplacianSign:
-		return exact.Laplacian(records, queries, k.Bandwidth)
-	case kernelmap.Exponential, kernelmap.ExponentialSign:
-		return exact.Exponential(records, queries, k.Bandwidth)
-	}
-	return exact.Inner(records, queries)
+	return exact.Densities(kernelmap.Kernel(k.Name).Similarity(), records, queries, k.Bandwidth)
 }
 
 // mostExact bounds the multiplications of Best: a second or two for each classifier.

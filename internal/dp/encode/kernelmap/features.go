@@ -139,11 +139,11 @@ func (f *Features) check(x []float32) (scale float32, err error) {
 		return 0, errors.New("value is too short or too long to be normalized: rescale it to lengths between 1e-15 and 1e15")
 	case f.spec.Normalize:
 		return float32(1 / length), nil
-	case kernel.bandwidth && length > maxBandwidths*f.spec.Bandwidth:
+	case kernel.of.Fade != nil && length > maxBandwidths*f.spec.Bandwidth:
 		return 0, fmt.Errorf("value is longer than %.0f bandwidths: its features would be rounding noise", maxBandwidths)
 	case kernel.radius && length > f.spec.Radius*(1+UnitTolerance):
 		return 0, errors.New("value is outside the plan's ball: raise the radius, or let the plan normalize")
-	case kernel.unit && math.Abs(length-1) > UnitTolerance:
+	case kernel.of.Fade == nil && math.Abs(length-1) > UnitTolerance:
 		return 0, fmt.Errorf("value is not of unit length, which the kernel %s needs: normalize it, or let the plan do so", f.spec.Kernel)
 	case kernel.exactly:
 		return float32(1 / length), nil
@@ -176,12 +176,12 @@ func (f *Features) Clip(x []float32) (nearest []float32, ok bool) {
 	}
 	kernel, longest := kernels[f.spec.Kernel], length
 	switch {
-	case f.spec.Normalize || kernel.unit:
+	case f.spec.Normalize || kernel.of.Fade == nil:
 		longest = 1
 	case kernel.radius:
 		longest = math.Min(length, f.spec.Radius)
 	}
-	if kernel.bandwidth && !f.spec.Normalize {
+	if kernel.of.Fade != nil && !f.spec.Normalize {
 		longest = math.Min(longest, maxBandwidths*f.spec.Bandwidth*(1-1e-6))
 	}
 	nearest = make([]float32, len(x))

@@ -153,7 +153,7 @@ func TestFeaturesAgree(t *testing.T) {
 		if !has.single {
 			spec.Repetitions = rapid.IntRange(1, 50).Draw(t, "repetitions")
 		}
-		if has.bandwidth {
+		if has.of.Fade != nil {
 			spec.Bandwidth = rapid.Float64Range(0.01, 100).Draw(t, "h")
 		}
 		if has.clip {

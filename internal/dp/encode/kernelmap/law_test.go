@@ -64,6 +64,50 @@ func TestExpandedFeaturesAreUnbiased(t *testing.T) {
 	})
 }
 
+// The features of every kernel estimate what its row says, at distances of one bandwidth and of half of one where it is
+// of a distance, and not what a bandwidth that is twelve per cent wider gives. A variance of 1 at most makes the error of a mean of 40,000 draws
+// 0.005. Kernels without a draw are the inner product itself, and those with a bias of their rotation are left to
+// TestPairedBias and TestSupRMSEHoldsAtAnyPoint.
+func TestEveryKernelEstimatesItsSimilarity(t *testing.T) {
+	const draws, d = 40000, 4
+	x, y := unit(0.5, -1, 0.25, 0.3), unit(1, -0.8, 0.5, -0.2)
+	inner, apart := float64(blas32.Dot(vector(x), vector(y))), map[Distance]float64{}
+	for j, v := range x {
+		gap := math.Abs(float64(v - y[j]))
+		apart[City] += gap
+		apart[Euclidean] = math.Hypot(apart[Euclidean], gap)
+	}
+	for k, is := range kernels {
+		for _, at := range []float64{1, 0.5} {
+			spec, want, twin := small(k, d), inner, 1.1*inner
+			if is.of.Fade != nil {
+				spec.Bandwidth, want, twin = apart[is.of.Distance]/at, is.of.Fade(at), is.of.Fade(at/1.12)
+			}
+			if is.clip {
+				spec.Clip = 2 // no coordinate of four is beyond
+			}
+			if !is.single {
+				spec.Repetitions = draws
+			}
+			f := mustNew(t, spec)
+			channels, each := products(t, f, x, y), make([]float64, spec.Repetitions)
+			for i, v := range channels {
+				each[i/(len(channels)/len(each))] += v
+			}
+			switch spread := f.Spread(); {
+			case spread.Beta > 0:
+			case is.single:
+				if math.Abs(each[0]-inner) > 1e-5 {
+					t.Errorf("%s: %v, and the inner product is %v", k, each[0], inner)
+				}
+			default:
+				stattest.Mean(t, want, spread.Sample, each)
+				stattest.Caught(t, func(tb testing.TB) { stattest.Mean(tb, twin, spread.Sample, each) })
+			}
+		}
+	}
+}
+
 // 100,000 deviates in 64 bins of equal mass catch a scale that is off by 3 per cent.
 func TestNormalsFollowTheirLaw(t *testing.T) {
 	const bins, draws = 64, 100000

@@ -65,7 +65,7 @@ func (f *Features) Isometry() (_ Isometry, ok bool) {
 	switch {
 	case f.spec.Kernel == InnerRotated:
 		return clipped(f.spec.Dimension, f.spec.Clip), true
-	case kernels[f.spec.Kernel].unit:
+	case kernels[f.spec.Kernel].of.Fade == nil:
 		return Isometry{Gain: 1, Energy: 1}, true
 	}
 	return Isometry{}, false

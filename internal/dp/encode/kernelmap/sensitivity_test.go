@@ -19,7 +19,7 @@ func small(k Kernel, d int) Spec {
 	if kernels[k].single {
 		s.Repetitions = 1
 	}
-	if kernels[k].bandwidth {
+	if kernels[k].of.Fade != nil {
 		s.Bandwidth = 1
 	}
 	if kernels[k].clip {
@@ -46,7 +46,7 @@ func TestSensitivityHolds(t *testing.T) {
 		spec := small(k, d)
 		spec.Seed[0] = rapid.Byte().Draw(t, "seed")
 		spec.Normalize = rapid.Bool().Draw(t, "normalize")
-		if kernels[k].bandwidth {
+		if kernels[k].of.Fade != nil {
 			spec.Bandwidth = rapid.Float64Range(0.3, 9).Draw(t, "bandwidth")
 		}
 		f, err := New(spec)

@@ -64,30 +64,36 @@ type Spec struct {
 	Seed        [32]byte // public
 }
 
-// kernel is what sets the families apart before any is expanded.
+// kernel is what sets the families apart before any is expanded: what they estimate, with what error, and which parameters
+// they have.
 type kernel struct {
-	bandwidth, clip, radius, buckets bool // which parameters it has
-	projection                       bool
-	unit                             bool // is an inner product of unit vectors
-	exactly                          bool // has their length made 1 to the last digit, for the sake of Sensitivity
-	single                           bool // has one repetition
-	weights                          func(s Spec) float64
-	expand                           func(s Spec) family
+	of                                Similarity
+	clip, radius, buckets, projection bool             // which parameters it has; a bandwidth if it is of a distance
+	exactly                           bool             // has values' length made 1 to the last digit, for the sake of Sensitivity
+	single                            bool             // has one repetition
+	each                              func(s Spec) int // channels of a repetition; nil: one
+	weights                           func(s Spec) float64
+	spread                            func(s Spec) Spread
+	expand                            func(s Spec) family
 }
 
-// kernels are all families.
+// kernels are all families: the only place that says what a kernel is.
 var kernels = map[Kernel]kernel{
-	Gaussian:          {bandwidth: true, weights: dense, expand: newGaussian},
-	GaussianPaired:    {bandwidth: true, weights: dense, expand: newPaired},
-	GaussianProjected: {bandwidth: true, projection: true, weights: func(s Spec) float64 { return float64(s.Projection)*float64(s.Repetitions) + 4*float64(s.Dimension) }, expand: newProjected},
-	Laplacian:         {bandwidth: true, buckets: true, weights: grids, expand: newBucketed(newBinning)},
-	LaplacianSign:     {bandwidth: true, weights: grids, expand: newSigned(newBinning)},
-	Exponential:       {bandwidth: true, buckets: true, radius: true, weights: cuts, expand: newBucketed(newHyperplanes)},
-	ExponentialSign:   {bandwidth: true, radius: true, weights: cuts, expand: newSigned(newHyperplanes)},
-	InnerSigns:        {unit: true, weights: dense, expand: newSigns},
-	InnerIdentity:     {unit: true, single: true, expand: newIdentity},
-	InnerRotated:      {unit: true, single: true, exactly: true, clip: true, expand: newRotated},
+	Gaussian:          {of: gaussian, weights: dense, spread: sampled, expand: newGaussian},
+	GaussianPaired:    {of: gaussian, each: func(Spec) int { return 2 }, weights: dense, spread: pairedSpread, expand: newPaired},
+	GaussianProjected: {of: gaussian, projection: true, weights: func(s Spec) float64 { return float64(s.Projection)*float64(s.Repetitions) + 4*float64(s.Dimension) }, spread: projectedSpread, expand: newProjected},
+	Laplacian:         {of: laplacian, buckets: true, each: bucketsEach, weights: grids, spread: bucketedSpread, expand: newBucketed(newBinning)},
+	LaplacianSign:     {of: laplacian, weights: grids, spread: sampled, expand: newSigned(newBinning)},
+	Exponential:       {of: exponential, buckets: true, radius: true, each: bucketsEach, weights: cuts, spread: bucketedSpread, expand: newBucketed(newHyperplanes)},
+	ExponentialSign:   {of: exponential, radius: true, weights: cuts, spread: sampled, expand: newSigned(newHyperplanes)},
+	InnerSigns:        {weights: dense, spread: signsSpread, expand: newSigns},
+	InnerIdentity:     {single: true, each: dimensionEach, spread: identitySpread, expand: newIdentity},
+	InnerRotated:      {single: true, exactly: true, clip: true, each: dimensionEach, spread: rotatedSpread, expand: newRotated},
 }
+
+func bucketsEach(s Spec) int { return s.Buckets }
+
+func dimensionEach(s Spec) int { return s.Dimension }
 
 // dense returns a weight for each coordinate in each repetition (or, for GaussianPaired, half a
 // logarithm to compute once).
@@ -123,7 +129,7 @@ type Parameters struct {
 // Parameters returns the kernel's; none of one that is not known.
 func (k Kernel) Parameters() Parameters {
 	has := kernels[k]
-	return Parameters{has.bandwidth, has.clip, has.radius, has.buckets, has.projection, has.single}
+	return Parameters{has.of.Fade != nil, has.clip, has.radius, has.buckets, has.projection, has.single}
 }
 
 // Kernels names all kernels, in order.
@@ -153,9 +159,9 @@ func (s Spec) Validate() error {
 	only := func(has func(kernel) bool, name string, value float64) {
 		check(has(k) || value == 0, "%s %v: only the kernels %s have one", name, value, names(has))
 	}
-	only(func(k kernel) bool { return k.bandwidth }, "bandwidth", s.Bandwidth)
+	only(func(k kernel) bool { return k.of.Fade != nil }, "bandwidth", s.Bandwidth)
 	only(func(k kernel) bool { return k.clip }, "clip", s.Clip)
-	if k.bandwidth { // down to maxBandwidths of a unit vector
+	if k.of.Fade != nil { // down to maxBandwidths of a unit vector
 		check(s.Bandwidth >= 1e-4 && s.Bandwidth <= 1e6, "bandwidth %v: must be between 1e-4 and 1e6: rescale the values", s.Bandwidth)
 	}
 	if k.clip { // no coordinate of a rotated unit vector is beyond sqrt d
@@ -175,26 +181,16 @@ func (s Spec) Validate() error {
 	if k.projection {
 		check(s.Projection >= 1 && s.Projection <= max(1, s.Dimension), "projection %d: must be from 1 to the dimension, %d", s.Projection, s.Dimension)
 	}
-	each := max(1, s.each())
+	each := 1
+	if k.each != nil {
+		each = max(1, k.each(s))
+	}
 	check(s.Repetitions <= MaxChannels/each, "%d repetitions of %d channels: at most %d of both", s.Repetitions, each, MaxChannels)
 	check(!k.single || s.Repetitions <= 1, "repetitions %d: one of %s holds all of a value, so ask for 1", s.Repetitions, s.Kernel)
 	if k.weights != nil && len(errs) == 0 {
 		check(k.weights(s) <= maxWeights, "%d repetitions of %d dimensions: a feature map holds at most %d weights", s.Repetitions, s.Dimension, maxWeights)
 	}
 	return errors.Join(errs...)
-}
-
-// each returns the number of channels of one repetition.
-func (s Spec) each() int {
-	switch k := kernels[s.Kernel]; {
-	case k.buckets:
-		return s.Buckets
-	case k.single:
-		return s.Dimension
-	case s.Kernel == GaussianPaired:
-		return 2
-	}
-	return 1
 }
 
 // names lists the kernels that have something.

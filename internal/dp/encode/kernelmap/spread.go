@@ -10,38 +10,44 @@ type Spread struct {
 	Query  float64 // the most that the expected sum of g(y)^2 over a repetition's channels can be
 }
 
-// Spread is derived family by family. The variance of a mean over values is at most the largest of one value's, so that
+// Spread returns that of the kernel's row. The variance of a mean over values is at most the largest of one value's, so that
 // one value at a distance of which the kernel is k is to be looked at.
-//
-//   - Gaussian: f g = cos(w.(x-y)) + cos(w.(x+y) + 2b), of variance 1 + k^4/2 - k^2 <= 1, and E g^2 = 1.
-//   - GaussianPaired: f g = cos(w.(x-y)), of variance (1 - k^2)^2/2 <= 1/2, and cos^2 + sin^2 = 1. Its repetitions
-//     count as independent, which errs more than rows of one rotation do, and Beta is that of the rotations: both by
-//     measurement (TestPairedBias) and not by proof.
-//   - GaussianProjected: as Gaussian, of what is projected; Beta is that of uniform rotations (projectedBeta), a root mean
-//     square over them.
-//   - Signed cells: f g = +-1 of mean k.
-//   - Buckets: f g is 1 or -1/(B-1), so of variance at most (B/(B-1))^2/4, and the squares of g add up to B/(B-1).
-//   - InnerSigns: f g = <s, x><s, y>, of variance |x|^2 |y|^2 + <x, y>^2 - 2 sum x_i^2 y_i^2 <= 2.
-//   - InnerIdentity and InnerRotated: nothing is drawn that the mean depends on; g is y, or U y over the gain of clipping.
-func (f *Features) Spread() Spread {
-	const longest = (1 + UnitTolerance) * (1 + UnitTolerance) // squared
-	switch s := f.spec; s.Kernel {
-	case Gaussian, LaplacianSign, ExponentialSign:
-		return Spread{Sample: 1, Query: 1}
-	case GaussianProjected:
-		return Spread{Beta: projectedBeta(s.Dimension, s.Projection), Sample: 1, Query: 1}
-	case GaussianPaired:
-		return Spread{Beta: pairedBeta / float64(s.Dimension), Sample: 0.5, Query: 1}
-	case Laplacian, Exponential:
-		beyond := float64(s.Buckets) / float64(s.Buckets-1)
-		return Spread{Sample: beyond * beyond / 4, Query: beyond}
-	case InnerSigns:
-		return Spread{Sample: 2 * longest * longest, Query: longest}
-	case InnerRotated:
-		gain := clipped(s.Dimension, s.Clip).Gain
-		return Spread{Query: slack / (gain * gain)}
-	}
-	return Spread{Query: longest}
+func (f *Features) Spread() Spread { return kernels[f.spec.Kernel].spread(f.spec) }
+
+// sampled is that of Gaussian, whose f g = cos(w.(x-y)) + cos(w.(x+y) + 2b) has variance 1 + k^4/2 - k^2 <= 1, where
+// E g^2 = 1; and of signed cells, whose f g = +-1 has mean k.
+func sampled(Spec) Spread { return Spread{Sample: 1, Query: 1} }
+
+// pairedSpread has f g = cos(w.(x-y)), of variance (1 - k^2)^2/2 <= 1/2, and cos^2 + sin^2 = 1. Its repetitions count as
+// independent, which errs more than rows of one rotation do, and Beta is that of the rotations: both by measurement
+// (TestPairedBias) and not by proof.
+func pairedSpread(s Spec) Spread {
+	return Spread{Beta: pairedBeta / float64(s.Dimension), Sample: 0.5, Query: 1}
+}
+
+// projectedSpread is Gaussian's of what is projected. Beta is that of uniform rotations, a root mean square over them.
+func projectedSpread(s Spec) Spread {
+	return Spread{Beta: projectedBeta(s.Dimension, s.Projection), Sample: 1, Query: 1}
+}
+
+// bucketedSpread has f g of 1 or -1/(B-1), so of variance at most (B/(B-1))^2/4; the squares of g add up to B/(B-1).
+func bucketedSpread(s Spec) Spread {
+	beyond := float64(s.Buckets) / float64(s.Buckets-1)
+	return Spread{Sample: beyond * beyond / 4, Query: beyond}
+}
+
+const longest = (1 + UnitTolerance) * (1 + UnitTolerance) // of a unit vector, squared
+
+// signsSpread has f g = <r, x><r, y>, of variance |x|^2 |y|^2 + <x, y>^2 - 2 sum x_i^2 y_i^2 <= 2.
+func signsSpread(Spec) Spread { return Spread{Sample: 2 * longest * longest, Query: longest} }
+
+// identitySpread has nothing drawn that the mean depends on, and g is y.
+func identitySpread(Spec) Spread { return Spread{Query: longest} }
+
+// rotatedSpread is as identitySpread, and g is U y over the gain of clipping.
+func rotatedSpread(s Spec) Spread {
+	gain := clipped(s.Dimension, s.Clip).Gain
+	return Spread{Query: slack / (gain * gain)}
 }
 
 // pairedBeta times 1/d bounds how far structured rotations are from uniform ones.

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/dp/encode"
@@ -194,6 +197,34 @@ func TestGoldenFamilies(t *testing.T) {
 				t.Fatal("no vectors")
 			}
 		})
+	}
+}
+
+// Every kernel has golden vectors, and stands in the document that another language is written from.
+func TestEveryKernelIsWrittenDown(t *testing.T) {
+	files, err := filepath.Glob("../testdata/vectors/v1/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden += string(text)
+	}
+	document, err := os.ReadFile("../../../../docs/wire-randomness.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range append(Kernels(), "nobody's") {
+		if has := strings.Contains(golden, `"kernel": "`+k+`"`); has != (k != "nobody's") {
+			t.Errorf("%s has golden vectors: %v", k, has)
+		}
+		if has := strings.Contains(string(document), "`"+k+"`"); has != (k != "nobody's") {
+			t.Errorf("%s stands in docs/wire-randomness.md: %v", k, has)
+		}
 	}
 }
 

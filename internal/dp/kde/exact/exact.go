@@ -6,22 +6,29 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/confetti-dp/confetti/internal/dp/encode/kernelmap"
 )
 
-// Gaussian returns the density mean of exp(-|x-y|^2/h^2) over the rows x of xs
-// at each row y of ys, without privacy, to measure against. Its cost, as of the
-// other distances here, is the product of the two numbers of rows.
+// Densities returns the mean of a similarity to the rows x of xs at each row y of ys, without privacy, to measure against. Its
+// cost, but for inner products, is the product of the two numbers of rows.
+func Densities(of kernelmap.Similarity, xs, ys blas32.General, h float64) []float64 {
+	switch of.Distance {
+	case kernelmap.Euclidean:
+		return euclidean(xs, ys, func(square float64) float64 { return of.Fade(math.Sqrt(square) / h) })
+	case kernelmap.City:
+		return city(xs, ys, func(distance float64) float64 { return of.Fade(distance / h) })
+	}
+	return Inner(xs, ys)
+}
+
+// Gaussian returns the mean of exp(-|x-y|^2/h^2).
 func Gaussian(xs, ys blas32.General, h float64) []float64 {
-	return euclidean(xs, ys, func(square float64) float64 { return math.Exp(-square / (h * h)) })
+	return Densities(kernelmap.Gaussian.Similarity(), xs, ys, h)
 }
 
-// Exponential returns the mean of exp(-|x-y|_2/h).
-func Exponential(xs, ys blas32.General, h float64) []float64 {
-	return euclidean(xs, ys, func(square float64) float64 { return math.Exp(-math.Sqrt(square) / h) })
-}
-
-// Laplacian returns the mean of exp(-|x-y|_1/h).
-func Laplacian(xs, ys blas32.General, h float64) []float64 {
+// city returns the mean of a kernel of sums of differences.
+func city(xs, ys blas32.General, kernel func(distance float64) float64) []float64 {
 	densities := make([]float64, ys.Rows)
 	for i := range densities {
 		y := row(ys, i).Data
@@ -30,7 +37,7 @@ func Laplacian(xs, ys blas32.General, h float64) []float64 {
 			for c, v := range row(xs, j).Data {
 				distance += math.Abs(float64(v - y[c]))
 			}
-			densities[i] += math.Exp(-distance/h) / float64(xs.Rows)
+			densities[i] += kernel(distance) / float64(xs.Rows)
 		}
 	}
 	return densities
