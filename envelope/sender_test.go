@@ -291,7 +291,15 @@ func TestSealersLookAtTheSwitch(t *testing.T) {
 			t.Errorf("%s=%s: asked for tables %d times", x25519.Switch, way, asked)
 		}
 	}
-	if _, err := s.SealAll(payloads[1:], nil); err != nil || asked != 1 {
-		t.Errorf("tables are made for %d seals (%v)", worthwhile-1, err)
+	// Tables are made for many seals, at once or by and by, and not for a payload alone.
+	if s, err = NewSealer(Route([32]byte{1}, 0, 0, public...), 1); err != nil {
+		t.Fatal(err)
+	}
+	asked = 0
+	s.layers[0].many = func() *sender { asked++; return nil }
+	for i, c := range []struct{ seals, asked int }{{worthwhile - 1, 0}, {1, 0}, {2, 1}, {1, 1}} {
+		if _, err := s.SealAll(payloads[:c.seals], nil); err != nil || asked != c.asked {
+			t.Errorf("call %d, of %d seals: asked for tables %d times (%v)", i, c.seals, asked, err)
+		}
 	}
 }

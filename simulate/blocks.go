@@ -54,8 +54,9 @@ func (r *bounded) contribute(ctx context.Context, values []question.Value, seed 
 	var wg sync.WaitGroup
 	for core := range cores {
 		wg.Go(func() {
+			contribute := devices(r.protocol, seed)
 			for i := core; i < len(values); i += cores {
-				sealed[i], errs[i] = contribute(r.protocol, values[i], seed, first+i)
+				sealed[i], errs[i] = contribute(values[i], first+i)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -203,12 +204,13 @@ func collect(p *protocol.Protocol, values []question.Value, seed uint64, progres
 	)
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
+			contribute := devices(p, seed)
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(values) {
 					return
 				}
-				contributions, err := contribute(p, values[i], seed, i)
+				contributions, err := contribute(values[i], i)
 				mutex.Lock()
 				if _, ok := errors.AsType[*question.OutOfDomainError](err); ok {
 					unfit, err = unfit+1, nil
@@ -235,10 +237,16 @@ func collect(p *protocol.Protocol, values []question.Value, seed uint64, progres
 	return collectors, sent, unfit, failed
 }
 
-func contribute(p *protocol.Protocol, v question.Value, seed uint64, device int) ([]client.Sealed, error) {
-	c, err := client.New(p, seeded.New(seed, uint64(device)))
-	if err != nil {
-		return nil, err
+// devices returns what has one device after the other contribute, each with randomness of its own. They share what seals,
+// since all of them seal to the same keys.
+func devices(p *protocol.Protocol, seed uint64) func(v question.Value, device int) ([]client.Sealed, error) {
+	r := new(rand.Rand)
+	c, failed := client.New(p, r)
+	return func(v question.Value, device int) ([]client.Sealed, error) {
+		if failed != nil {
+			return nil, failed
+		}
+		*r = *seeded.New(seed, uint64(device))
+		return c.Report(v)
 	}
-	return c.Report(v)
 }
