@@ -75,13 +75,30 @@ const maxVectorFlip = 0.5 - 1e-9
 // within returns the largest shift, from below, whose flips the accountant finds enough. It
 // starts at the shift of a Gaussian.
 func (b budget) within(epsilon, delta float64) (shift float64, ok bool) {
-	enough := func(shift float64) bool {
+	spends := func(shift float64) float64 {
 		var all account.All
 		for _, e := range b.at(shift) {
 			all.Events = append(all.Events, e)
 		}
 		g, err := account.Epsilon(all, delta)
-		return err == nil && profile.Keeps(g.Epsilon, epsilon)
+		if err != nil {
+			return math.Inf(1)
+		}
+		return g.Epsilon
+	}
+	// A run of the accountant is what a search costs: what follows from earlier ones is not asked.
+	type asked struct{ shift, epsilon float64 }
+	kept, exceeded := asked{}, asked{math.Inf(1), math.Inf(1)}
+	enough := func(shift float64) bool {
+		if shift <= kept.shift || shift >= exceeded.shift {
+			return shift <= kept.shift
+		}
+		if e := spends(shift); profile.Keeps(e, epsilon) {
+			kept = asked{shift, e}
+		} else {
+			exceeded = asked{shift, e}
+		}
+		return shift == kept.shift
 	}
 	high := 100 - profile.LeastEnough(0, 100, func(x float64) bool { return profile.Normal(100-x).Hockey(epsilon) <= delta })
 	low := high
@@ -89,6 +106,14 @@ func (b budget) within(epsilon, delta float64) (shift float64, ok bool) {
 		high = low
 		if low *= math.Exp(-step); low < 1e-9 {
 			return 0, false
+		}
+	}
+	// What is spent is nearly a line between both. Asked on either side of where it meets epsilon, few middles are left.
+	for range 2 {
+		at := kept.shift + (exceeded.shift-kept.shift)*(epsilon-kept.epsilon)/(exceeded.epsilon-kept.epsilon)
+		if exceeded.shift-kept.shift > 1e-4*high && at > low && at < high { // no NaN
+			enough(at * (1 - 4e-5))
+			enough(at * (1 + 4e-5))
 		}
 	}
 	for high-low > 1e-4*high {
