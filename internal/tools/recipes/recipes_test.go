@@ -206,7 +206,7 @@ func (w *tree) write(edits []edit) error {
 // run types commands in the tree until one fails.
 func (w *tree) run(commands []string) (output string, err error) {
 	for _, c := range commands {
-		cmd := exec.Command("sh", "-c", strings.Replace(c, "go test ", "go test -trimpath -vet=off ", 1))
+		cmd := exec.Command("sh", "-c", strings.Replace(c, "go test ", "go test -trimpath -ldflags=-w -vet=off ", 1))
 		cmd.Dir = w.dir
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
 		text, err := cmd.CombinedOutput()
