@@ -182,7 +182,7 @@ func standing(name string) string {
 			text, _ = os.ReadFile(f)
 		}
 		below, _ := filepath.Glob(filepath.Join(f, "*"))
-		all += fmt.Sprint(f, info.Mode(), info.Size(), below, text)
+		all += fmt.Sprint(f, info.Mode(), info.Size(), below, string(text))
 	}
 	return all
 }
