@@ -75,53 +75,33 @@ const maxVectorFlip = 0.5 - 1e-9
 // within returns the largest shift, from below, whose flips the accountant finds enough. It
 // starts at the shift of a Gaussian.
 func (b budget) within(epsilon, delta float64) (shift float64, ok bool) {
-	spends := func(shift float64) float64 {
+	l := newLimit(epsilon, delta, func(shift float64) account.Event {
 		var all account.All
 		for _, e := range b.at(shift) {
 			all.Events = append(all.Events, e)
 		}
-		g, err := account.Epsilon(all, delta)
-		if err != nil {
-			return math.Inf(1)
-		}
-		return g.Epsilon
-	}
-	// A run of the accountant is what a search costs: what follows from earlier ones is not asked.
-	type asked struct{ shift, epsilon float64 }
-	kept, exceeded := asked{}, asked{math.Inf(1), math.Inf(1)}
-	enough := func(shift float64) bool {
-		if shift <= kept.shift || shift >= exceeded.shift {
-			return shift <= kept.shift
-		}
-		if e := spends(shift); profile.Keeps(e, epsilon) {
-			kept = asked{shift, e}
-		} else {
-			exceeded = asked{shift, e}
-		}
-		return shift == kept.shift
-	}
+		return all
+	})
 	high := 100 - profile.LeastEnough(0, 100, func(x float64) bool { return profile.Normal(100-x).Hockey(epsilon) <= delta })
 	low := high
-	for step := 0.02; !enough(low); step *= 2 {
+	for step := 0.02; !l.enough(low); step *= 2 {
 		high = low
 		if low *= math.Exp(-step); low < 1e-9 {
 			return 0, false
 		}
 	}
-	// What is spent is nearly a line between both. Asked on either side of where it meets epsilon, few middles are left.
-	for range 2 {
-		at := kept.shift + (exceeded.shift-kept.shift)*(epsilon-kept.epsilon)/(exceeded.epsilon-kept.epsilon)
-		if exceeded.shift-kept.shift > 1e-4*high && at > low && at < high { // no NaN
-			enough(at * (1 - 4e-5))
-			enough(at * (1 + 4e-5))
-		}
+	if high > low {
+		l.narrow()
 	}
 	for high-low > 1e-4*high {
-		if middle := low + (high-low)/2; enough(middle) {
+		if middle := low + (high-low)/2; l.enough(middle) {
 			low = middle
 		} else {
 			high = middle
 		}
+	}
+	for low != l.kept.x && !l.asked(low) { // what is given was asked itself
+		low *= 1 - 1e-4
 	}
 	return low, true
 }

@@ -241,15 +241,11 @@ func VectorFlip(users, coordinates int, squaredGap, epsilon, delta float64) (Vec
 	if _, err := at(0.25).Terms(); err != nil {
 		return VectorResponse{}, err
 	}
-	enough := func(flip float64) bool {
-		g, err := account.Epsilon(at(flip), delta)
-		return err == nil && profile.Keeps(g.Epsilon, epsilon)
-	}
 	// The shift m of a Gaussian, and p(1-p) = b/(1+4b) from (1-2p)^2 s/(n p(1-p)) = m^2.
 	m := profile.LeastEnough(0, 100, func(x float64) bool { d := profile.Normal(100 - x).Hockey(epsilon); return d <= delta })
 	b := math.Min(squaredGap, float64(coordinates)) / (float64(users) * (100 - m) * (100 - m))
 	pq := b / (1 + 4*b)
-	flip, ok := leastFlip(2*pq/(1+math.Sqrt(1-4*pq)), enough)
+	flip, ok := leastFlip(2*pq/(1+math.Sqrt(1-4*pq)), newLimit(epsilon, delta, func(x float64) account.Event { return at(-x) }))
 	if !ok {
 		return VectorResponse{}, t.Outside(math.NaN(), "more than %d users for epsilon %v, delta %v", users, epsilon, delta)
 	}
@@ -257,28 +253,34 @@ func VectorFlip(users, coordinates int, squaredGap, epsilon, delta float64) (Vec
 }
 
 // leastFlip returns the least flip probability, to 1e-4 of itself and from above, that is
-// enough, looked for from a guess on. Not ok if none is.
-func leastFlip(guess float64, enough func(flip float64) bool) (flip float64, ok bool) {
+// enough, looked for from a guess on, by the limit of its negative. Not ok if none is.
+func leastFlip(guess float64, l *limit) (flip float64, ok bool) {
 	const most, step = 0.5 - 1e-9, 1.1
 	low := math.Min(most, math.Max(minVectorFlip, guess))
 	high := low
-	for !enough(high) {
+	for !l.enough(-high) {
 		if high == most {
 			return 0, false
 		}
 		low, high = high, math.Min(most, high*step)
 	}
 	for low == high && low > minVectorFlip {
-		if low = math.Max(minVectorFlip, low/step); enough(low) {
+		if low = math.Max(minVectorFlip, low/step); l.enough(-low) {
 			high = low
 		}
 	}
+	if high > low {
+		l.narrow()
+	}
 	for high-low > 1e-4*high {
-		if middle := low + (high-low)/2; enough(middle) {
+		if middle := low + (high-low)/2; l.enough(-middle) {
 			high = middle
 		} else {
 			low = middle
 		}
+	}
+	for -high != l.kept.x && !l.asked(-high) { // what is given was asked itself
+		high *= 1 + 1e-4
 	}
 	return high, true
 }
