@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/tools/architecture"
@@ -16,33 +17,61 @@ import (
 
 var update = flag.Bool("update", false, "write the lists of modules anew")
 
-// modules returns the modules of others of which a program has packages in it, without versions, on any of
-// the systems that it is built for.
-func modules(t *testing.T, root, program string) (all []string) {
-	t.Helper()
+// modules returns, by program, the modules of others of which it has packages in it, without versions, on any of the
+// systems that it is built for. The packages of all programs are listed at once, which takes as long as those of one.
+var modules = sync.OnceValues(func() (of map[string][]string, err error) {
+	of = map[string][]string{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		c := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./"+program)
-		c.Dir, c.Env = root, append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+system)
+		args := []string{"list", "-deps", "-f", "{{.ImportPath}} {{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}} {{join .Imports \" \"}}"}
+		for _, program := range architecture.Programs {
+			args = append(args, "./"+program)
+		}
+		c := exec.Command("go", args...)
+		c.Dir, c.Env = "../../../..", append(os.Environ(), "CGO_ENABLED=0", "GOARCH=amd64", "GOOS="+system)
 		out, err := c.Output()
 		if err != nil {
-			t.Fatalf("%s: %v", program, err)
+			return nil, err
 		}
-		all = append(all, strings.Fields(string(out))...)
+		module, imports := map[string]string{}, map[string][]string{}
+		for line := range strings.Lines(string(out)) {
+			fields := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+			module[fields[0]], imports[fields[0]] = fields[1], fields[2:]
+		}
+		for _, program := range architecture.Programs {
+			met := map[string]bool{}
+			var meet func(name string)
+			meet = func(name string) {
+				if met[name] {
+					return
+				}
+				met[name] = true
+				if module[name] != "" {
+					of[program] = append(of[program], module[name])
+				}
+				for _, next := range imports[name] {
+					meet(next)
+				}
+			}
+			meet(architecture.Module + program)
+		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
+	for program := range of {
+		slices.Sort(of[program])
+		of[program] = slices.Compact(of[program])
+	}
+	return of, nil
+})
 
 // Each program is made of the modules that its list has, and of no others: one that comes with a change is
 // seen in that change.
 func TestModulesOfEachProgram(t *testing.T) {
-	root, err := filepath.Abs("../../../..")
+	of, err := modules()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, program := range architecture.Programs {
 		t.Run(path.Base(program), func(t *testing.T) {
-			got := strings.Join(modules(t, root, program), "\n") + "\n"
+			got := strings.Join(of[program], "\n") + "\n"
 			list := filepath.Join("testdata", path.Base(program)+".txt")
 			if *update {
 				if err := os.WriteFile(list, []byte(got), 0o644); err != nil {
@@ -58,12 +87,12 @@ func TestModulesOfEachProgram(t *testing.T) {
 
 // What is heavy is linked where it is used, and in no other program.
 func TestWhatIsHeavyStandsInOneProgram(t *testing.T) {
-	root, err := filepath.Abs("../../../..")
+	of, err := modules()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, program := range architecture.Programs {
-		for _, module := range modules(t, root, program) {
+		for _, module := range of[program] {
 			if programs, is := heavy[module]; is && !slices.Contains(programs, path.Base(program)) {
 				t.Errorf("%s links %s, which belongs to %v", program, module, programs)
 			}
