@@ -173,14 +173,45 @@ func used(body string) (all []glossary.Word) {
 	text := html.UnescapeString(drawn.ReplaceAllString(body, " "))
 	lower := strings.ToLower(text)
 	for _, w := range glossary.Words() {
-		first, _, _ := strings.Cut(strings.ToLower(w.Name), " ")
-		// Most words are not there, which is seen sooner so; a study may be there as studies.
-		if strings.Contains(lower, strings.TrimSuffix(first, "y")) && glossary.Use(w.Name).MatchString(text) {
+		if uses(text, lower, w.Name) {
 			w.Means, _, _ = strings.Cut(w.Means, " Example: ")
 			all = append(all, w)
 		}
 	}
 	return all
+}
+
+// uses reports whether a text, which is given in small letters too, uses a word. Most words are not there, and where one
+// may be, the pattern looks at the words around it alone.
+func uses(text, lower, name string) bool {
+	const beside = 40 // bytes: what narrows a word's pattern stands right before or behind it
+	first, _, _ := strings.Cut(strings.ToLower(name), " ")
+	first = strings.TrimSuffix(first, "y") // a study may be there as studies
+	if len(lower) != len(text) {           // some letter is longer as a small one: places are others
+		return strings.Contains(lower, first) && glossary.Use(name).MatchString(text)
+	}
+	var use *regexp.Regexp
+	for at := strings.Index(lower, first); at >= 0; {
+		begin := strings.LastIndexAny(text[:max(0, at-beside)], " \n") + 1
+		end := min(len(text), at+len(name)+beside)
+		if rest := strings.IndexAny(text[end:], " \n"); rest >= 0 {
+			end += rest
+		} else {
+			end = len(text)
+		}
+		if use == nil {
+			use = glossary.Use(name)
+		}
+		if use.MatchString(text[begin:end]) {
+			return true
+		}
+		next := strings.Index(lower[at+len(first):], first)
+		if next < 0 {
+			break
+		}
+		at += len(first) + next
+	}
+	return false
 }
 
 // lead returns the name of the figure that stands above all else, "" if rows or nothing do.
