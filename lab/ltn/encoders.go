@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
+	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -31,6 +32,7 @@ type encoding struct {
 	*device.Encoder
 	back       *encoder.Trained
 	likelihood string
+	promised   device.Trained // what the records were promised that a second stage trained the decoder on; else empty
 }
 
 // records returns those that noisy codes stand for.
@@ -48,6 +50,11 @@ func (e *encoding) records(how device.Mechanism, reports []latent.Report) (blas3
 		out.Data = append(out.Data, e.back.Reconstruct(e.likelihood, code)...)
 	}
 	return out, nil
+}
+
+// decoder returns the way back in the form that analysts have it.
+func (e *encoding) decoder() *learn.Decoder {
+	return &learn.Decoder{Net: e.back.Decoder, Likelihood: e.likelihood}
 }
 
 // encoder returns that of the cell's file, or made of public records and kept there. Cells of one bench share
@@ -134,25 +141,36 @@ func (t *task) settings() encoder.VAE {
 const deltaMade = 1e-5
 
 // inTwoStages makes an encoder of public records and then, by DP-Adam, of others that are private: half of them
-// each. Prototypes are public ones. As LTN prints it both stages see all records, and nothing is proved.
+// each. Where rows are joined their holder encodes them, and what others see is made by the decoder: the second stage is
+// of that (LTN, Table 1). Prototypes are public ones. As LTN prints it both stages see all records, and nothing is proved.
 func (t *task) inTwoStages(x blas32.General, trained device.Trained) (*encoding, error) {
 	r := t.stream(forSecond)
 	public, private := x, x
 	if !t.PaperStages {
 		public, private = encoder.Parted(x, x.Rows/2)
+		if t.side == 0 { // numbers of pictures are from 0 to 1
+			private = encoder.RangeOf(public).Clamp(private)
+		}
 	}
 	v := t.settings()
 	first, err := t.firstStage(v, public)
 	if err != nil {
 		return nil, err
 	}
-	second := encoder.Second{Batch: min(1024, private.Rows), Epochs: 5, Rate: 5e-4, Epsilon: t.Central, Delta: deltaMade}
-	m, err := second.Train(v, t.stream(forNoise), r, first, private, !t.PaperStages, &trained, featuremap.Progress(t.tell))
+	second := encoder.Second{Batch: min(1024, private.Rows), Epochs: 5, Rate: 5e-4, Epsilon: t.Central, Delta: deltaMade, Decoder: t.Application == experiments.Joining}
+	promised := trained
+	m, err := second.Train(v, t.stream(forNoise), r, first, private, !t.PaperStages, &promised, featuremap.Progress(t.tell))
 	if err != nil {
 		return nil, err
 	}
-	e, err := encoder.New(r, m.Encoder, v.Length, public, trained, featuremap.Progress(t.tell))
-	return &encoding{Encoder: e, back: m, likelihood: v.Likelihood}, err
+	made := &encoding{back: m, likelihood: v.Likelihood}
+	if second.Decoder {
+		trained.Records, made.promised = public.Rows, promised
+	} else {
+		trained = promised
+	}
+	made.Encoder, err = encoder.New(r, m.Encoder, v.Length, public, trained, featuremap.Progress(t.tell))
+	return made, err
 }
 
 // firstStage returns an autoencoder of public records, or of those that LTN takes for its first stage. It is made once

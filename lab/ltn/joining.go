@@ -65,6 +65,13 @@ func (t *task) joining() (Result, error) {
 		return res, err
 	}
 	res.Clusters, res.Delta, res.Plan = t.Clusters, p.Budget.Delta, measure.WithoutKeys(p)
+	if t.Central > 0 {
+		e, err := t.encoder(pick(t.set.Train.X, public, second))
+		if err != nil {
+			return res, err
+		}
+		res.EpsilonMade, res.Claim = e.promised.Epsilon, e.promised.Claim
+	}
 	var m *nn.Model
 	if res.AccuracyPrivate, m, err = accuracy(beside(ours, told.mean), beside(testOurs, testTold.mean)); err != nil {
 		return res, err
@@ -134,7 +141,15 @@ func (t *task) second(public, train, test blas32.General) (told, tested toldRows
 		return told, tested, p, err
 	}
 	rows := toldRows{clean: clean}
-	if rows.mean, _, err = results.Joined(m); err != nil {
+	var back *learn.Decoder
+	if t.Level == experiments.FeatureLevel {
+		e, err := t.encoder(public)
+		if err != nil {
+			return told, tested, p, err
+		}
+		back = e.decoder()
+	}
+	if rows.mean, _, err = results.Joined(m, back); err != nil {
 		return told, tested, p, err
 	}
 	if how, ok := m.Numbered.How.Vector.(device.Readable); ok {
@@ -147,7 +162,9 @@ func (t *task) second(public, train, test blas32.General) (told, tested toldRows
 			rows.raw.Data = append(rows.raw.Data, x...)
 		}
 	}
-	if m.Encoder != nil { // whose codes have any length
+	if back != nil {
+		rows.clean, rows.raw = back.Records(rows.clean), back.Records(rows.raw)
+	} else if m.Encoder != nil { // whose codes have any length
 		by := 1 / scaleOf(m.Encoder.Prototypes)
 		for _, numbers := range [][]float32{rows.mean.Data, rows.clean.Data, rows.raw.Data} {
 			for i := range numbers {

@@ -139,7 +139,7 @@ func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, e
 	switch loans := set.Name == LoansName; {
 	case loans && c.Application == experiments.Novel || !loans && c.Application == experiments.Joining:
 		return Result{}, fmt.Errorf("ltn: %s is not measured with %q: pictures have novel classes, and %s has columns to be joined", set.Name, c.Application, LoansName)
-	case loans && c.Central > 0:
+	case loans && c.Central > 0 && c.Application != experiments.Joining:
 		return Result{}, fmt.Errorf("ltn: a central epsilon of %s: columns are scaled by the very records that it would be promised to: leave it out, or take pictures", set.Name)
 	case loans:
 		side = 0
@@ -158,6 +158,9 @@ func (t *task) run() (res Result, err error) {
 	switch {
 	case t.side == 0:
 		public, _ := t.split()
+		if t.Central > 0 && !t.PaperStages { // the others are private
+			public = public[:len(public)/2]
+		}
 		t.set = standard(t.set, public)
 		t.train, t.test = t.set.Train.X, t.set.Test.X
 	case t.Mechanism != experiments.Symbols:

@@ -160,6 +160,18 @@ func TestJoinedColumns(t *testing.T) {
 			t.Errorf("%s: %s", mechanism, says(res))
 		}
 	}
+	c := asked(experiments.Joining, experiments.VLM, 20)
+	c.Level = experiments.FeatureLevel
+	for c.Central = range map[float64]bool{0: true, 5: true} {
+		res, err := Run(c, set, quiet)
+		claim := device.ClaimPublic
+		if c.Central > 0 {
+			claim = device.ClaimPrivate // of the decoder, which a second stage trained
+		}
+		if err != nil || res.Claim != claim || !(res.EpsilonMade <= c.Central) || (res.EpsilonMade > 0) != (c.Central > 0) || res.AccuracyPaper == nil || res.AccuracyPrivate < res.AccuracyAlone-0.1 {
+			t.Errorf("columns of a decoder, central %v: %s, %v", c.Central, says(res), err)
+		}
+	}
 	if res, err := Run(asked(experiments.Joining, experiments.PCA, 0.01), set, quiet); err != nil || res.AccuracyPrivate > res.AccuracyAlone+0.05 {
 		t.Errorf("of what tells nothing: %s, %v", says(res), err)
 	}

@@ -95,7 +95,7 @@ func shifted(c Cells) release.Table {
 func needs() release.Table {
 	return release.Table{Columns: columns("use", "what is shared", "the paper's need", "here"), Rows: [][]release.Cell{
 		row("collection, a novel class", "codes or records", "a private encoder", "the encoder is of public records, or its second stage is private; prototypes are public"),
-		row("joining", "records", "a private decoder", "the decoder is of public records: the second stage leaves it as it is"),
+		row("joining", "records", "a private decoder", "the decoder is of public records, or its second stage is private (`confetti-lab encoder --stages two --decoder FILE`)"),
 		row("joining", "codes", "none", "devices fetch the encoder, which is of public records"),
 	}}
 }

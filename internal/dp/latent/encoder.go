@@ -59,8 +59,8 @@ const (
 	ClaimNone = "none proved"
 )
 
-// check says what is wrong with a claim.
-func (t Trained) check() error {
+// Check says what is wrong with a claim.
+func (t Trained) Check() error {
 	number := t.Epsilon > 0 && t.Epsilon <= math.MaxFloat64 && t.Delta > 0 && t.Delta < 1 && t.Private > 0 && t.Private <= t.Records
 	switch t.Claim {
 	case ClaimPublic, ClaimNone:
@@ -146,7 +146,7 @@ func (e *Encoder) Check() error {
 			return errors.New("latent: a number of a prototype is not finite")
 		}
 	}
-	return e.Trained.check()
+	return e.Trained.Check()
 }
 
 // Inputs returns how many numbers a record has.

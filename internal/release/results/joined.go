@@ -149,8 +149,9 @@ func readReport(m *latent.Model, row []string, byName map[string]int) (r latent.
 
 // Joined returns what is known of each record that was told of, a row in the order of the reports, with names of the
 // columns: the mean of the encoder's public prototypes, or of the clusters' centres, by how likely the report is of
-// each; of clusters without centres how likely each of these is.
-func Joined(m *latent.Model) (x blas32.General, names []string, err error) {
+// each; of clusters without centres how likely each of these is. With a decoder of the encoder's codes the records that
+// prototypes stand for are in their place, and the columns' names begin with noisy_.
+func Joined(m *latent.Model, decoder *learn.Decoder) (x blas32.General, names []string, err error) {
 	n := m.Numbered
 	bodies := make([][]byte, len(n.Reports))
 	for i, r := range n.Reports {
@@ -161,8 +162,17 @@ func Joined(m *latent.Model) (x blas32.General, names []string, err error) {
 		if e == nil {
 			return x, nil, errors.New("results: the encoder is missing: fetch the state that the plan names")
 		}
-		x = learn.Means(learn.Reported(e, n.How.Vector, bodies), e.Prototypes)
-		return x, numberedNames("code", x.Cols), nil
+		weights := learn.Reported(e, n.How.Vector, bodies)
+		if decoder != nil {
+			for _, column := range decoder.Columns {
+				names = append(names, "noisy_"+column)
+			}
+			return learn.Means(weights, decoder.Records(e.Prototypes)), names, nil
+		}
+		return learn.Means(weights, e.Prototypes), numberedNames("code", e.Dim()), nil
+	}
+	if decoder != nil {
+		return x, nil, errors.New("results: a decoder takes codes, and the release counts symbols: leave it out")
 	}
 	if m.Finder == nil {
 		return x, nil, errors.New("results: the clusters are missing: fetch the state that the plan names")
@@ -234,18 +244,21 @@ func (r Rows) Once() (at map[int]int, twice int) {
 }
 
 // ReadRows reads the sheet that stands beside a release of numbered records, and has what is known of them by the
-// public state.
-func ReadRows(p plan.Plan, state []byte, sheet io.Reader) (rows Rows, err error) {
+// public state, and by a decoder of its codes where there is one.
+func ReadRows(p plan.Plan, state []byte, sheet []byte, decoder *learn.Decoder) (rows Rows, err error) {
 	if ask := p.Question.Latent; ask == nil || ask.Records == 0 {
 		return rows, errors.New("no release of numbered records: its plan has none")
 	}
-	m, err := readLatent(p, state, sheet)
+	m, err := readLatent(p, state, bytes.NewReader(sheet))
 	if err != nil {
 		return rows, err
+	}
+	if decoder != nil && decoder.Encoder != p.State {
+		return rows, fmt.Errorf("the decoder takes codes of %.12s, and the plan names the encoder %.12s: give the one that was trained with it", decoder.Encoder, p.State)
 	}
 	for _, r := range m.Numbered.Reports {
 		rows.Numbers = append(rows.Numbers, r.Number)
 	}
-	rows.X, rows.Names, err = Joined(m)
+	rows.X, rows.Names, err = Joined(m, decoder)
 	return rows, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode/cluster"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
+	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
@@ -75,7 +76,7 @@ func TestNumberedRecordsAreReadBackAndJoined(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	x, names, err := Joined(sets)
+	x, names, err := Joined(sets, nil)
 	if err != nil || !slices.Equal(names, []string{"centre1", "centre2"}) {
 		t.Fatalf("%v, %v", names, err)
 	}
@@ -95,7 +96,7 @@ func TestNumberedRecordsAreReadBackAndJoined(t *testing.T) {
 			t.Errorf("record %d is known to be at %v, want %v", i, got, first/weight)
 		}
 	}
-	if x, names, err = Joined(vectors); err != nil || !slices.Equal(names, []string{"code1", "code2"}) {
+	if x, names, err = Joined(vectors, nil); err != nil || !slices.Equal(names, []string{"code1", "code2"}) {
 		t.Fatalf("%v, %v", names, err)
 	}
 	for i, report := range vectors.Numbered.Reports {
@@ -111,9 +112,23 @@ func TestNumberedRecordsAreReadBackAndJoined(t *testing.T) {
 			t.Errorf("record %d is known to be at %v, want %v", i, got, 4*a/(a+b))
 		}
 	}
+	// With a decoder a record is the mean of what prototypes stand for: of (4, 0) and of (0, 4) by this network.
+	back := &learn.Decoder{Net: &nn.Model{Layers: []nn.Layer{nn.Dense{In: 2, Out: 1}}, Params: []float32{1, -1, 3}}, Columns: []string{"age"}, Likelihood: learn.Normal}
+	codes := x
+	if x, names, err = Joined(vectors, back); err != nil || !slices.Equal(names, []string{"noisy_age"}) || x.Rows != 9 || x.Cols != 1 {
+		t.Fatalf("%v of %d by %d, %v", names, x.Rows, x.Cols, err)
+	}
+	for i := range x.Rows {
+		if got, want := x.Data[i], codes.Data[2*i]-codes.Data[2*i+1]+3; math.Abs(float64(got-want)) > 1e-4 {
+			t.Errorf("record %d is decoded as %v, want %v", i, got, want)
+		}
+	}
+	if _, _, err := Joined(sets, back); err == nil || !strings.Contains(err.Error(), "counts symbols") {
+		t.Errorf("symbols decoded: %v", err)
+	}
 	sets.Finder, vectors.Encoder = nil, nil
 	for _, m := range []*latent.Model{sets, vectors} {
-		if _, _, err := Joined(m); err == nil {
+		if _, _, err := Joined(m, nil); err == nil {
 			t.Error("joined without the public state")
 		}
 	}

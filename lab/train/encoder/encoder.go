@@ -59,18 +59,38 @@ func Greys(x blas32.General) blas32.General {
 	return out
 }
 
-// Standard returns what brings columns to mean zero and deviation one among public records, and what takes a network's
-// first layer from these to records as they are.
-func Standard(public blas32.General) (scaled func(x blas32.General) blas32.General, unfold func(*nn.Model)) {
-	mean, deviation := columns.Moments(public)
-	return func(x blas32.General) blas32.General { return featuremap.Scaled(x, mean, deviation) }, func(m *nn.Model) {
-		h := m.Layers[0].(nn.Dense).Out
-		for j := range public.Cols {
-			for k := range h {
-				w := &m.Params[j*h+k]
-				*w /= float32(deviation[j])
-				m.Params[public.Cols*h+k] -= *w * float32(mean[j])
-			}
+// Scale brings columns to mean zero and deviation one among public records.
+type Scale struct{ mean, deviation []float64 }
+
+// Standard returns the scale of public records.
+func Standard(public blas32.General) (s Scale) {
+	s.mean, s.deviation = columns.Moments(public)
+	return s
+}
+
+// Scaled returns records on the scale.
+func (s Scale) Scaled(x blas32.General) blas32.General {
+	return featuremap.Scaled(x, s.mean, s.deviation)
+}
+
+// Unfold takes both halves from records on the scale to records as they are: the encoder's first layer, and the
+// decoder's last.
+func (s Scale) Unfold(m *Trained) {
+	first, d := m.Encoder.Params, len(s.mean)
+	h := m.Encoder.Layers[0].(nn.Dense).Out
+	for j := range d {
+		for k := range h {
+			w := &first[j*h+k]
+			*w /= float32(s.deviation[j])
+			first[d*h+k] -= *w * float32(s.mean[j])
+		}
+	}
+	in := m.Decoder.Layers[len(m.Decoder.Layers)-1].(nn.Dense).In
+	last := m.Decoder.Params[len(m.Decoder.Params)-(in+1)*d:]
+	for i := range last {
+		last[i] *= float32(s.deviation[i%d])
+		if i >= in*d {
+			last[i] += float32(s.mean[i%d])
 		}
 	}
 }

@@ -7,18 +7,20 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dp/latent"
+	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/lab/train/dpsgd"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
 )
 
-// Second is LTN's second stage: how an encoder is trained once more with noise.
+// Second is LTN's second stage: how an encoder, or a decoder, is trained once more with noise.
 type Second struct {
 	Batch   int // records that take part in a step, in expectation
 	Epochs  float64
 	Rate    float64
 	Epsilon float64 // of a record that counts for nothing in its place
 	Delta   float64
+	Decoder bool // trains the decoder, and leaves the encoder as it is
 }
 
 // Parted returns the first records, so many of them, which are public, and the others.
@@ -78,7 +80,11 @@ func (s Second) Train(v VAE, r, chance *rand.Rand, first *Trained, private blas3
 	if apart {
 		promised.Claim, promised.Adjacency, promised.Epsilon, promised.Delta, promised.Private = latent.ClaimPrivate, latent.ZeroingOut, g.Epsilon, g.Delta, private.Rows
 	}
-	return v.Again(r, chance, first, private, t, false, tell)
+	m, err := v.Again(r, chance, first, private, t, s.Decoder, tell)
+	if err == nil {
+		m.Noise = learn.Noise{Sampling: t.Sampling, Multiplier: t.NoiseMultiplier, Clip: t.Clip, Steps: t.Steps, Method: g.Method, Source: g.Source}
+	}
+	return m, err
 }
 
 // Again trains one half once more, the encoder or the decoder, by DP-Adam (Gylberth et al. 2017). Each record takes part in each

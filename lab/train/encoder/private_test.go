@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/confetti-dp/confetti/account"
+	device "github.com/confetti-dp/confetti/internal/dp/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
 	"github.com/confetti-dp/confetti/lab/train/dpsgd"
@@ -56,6 +58,64 @@ func TestTheSecondStage(t *testing.T) {
 		}
 		if changed := quietly.Decoder != first.Decoder; changed != decoder || (quietly.Encoder != first.Encoder) == decoder || half(quietly).Params[3] == half(first).Params[3] {
 			t.Errorf("decoder %v: the other half has changed, or this one has not", decoder)
+		}
+	}
+}
+
+// What a second stage writes of its noise gives, computed again, the epsilon that it writes; with half the noise it does not.
+func TestTheNoiseOfASecondStageKeepsItsPromise(t *testing.T) {
+	x, _ := stripes(rand.New(rand.NewPCG(1, 1)), 200)
+	v := tiny()
+	v.Epochs = 1
+	first, err := v.Fit(rand.New(rand.NewPCG(2, 2)), x, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, decoder := range []bool{false, true} {
+		var promised device.Trained
+		second := Second{Batch: 50, Epochs: 2, Rate: 1e-3, Epsilon: 3, Delta: 1e-5, Decoder: decoder}
+		m, err := second.Train(v, stattest.Rand(t), stattest.Rand(t), first, x, true, &promised, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if changed := !slices.Equal(m.Decoder.Params, first.Decoder.Params); changed != decoder || slices.Equal(m.Encoder.Params, first.Encoder.Params) != decoder {
+			t.Errorf("decoder %v: the other half was trained", decoder)
+		}
+		g, err := account.Epsilon(m.Noise.Event(), promised.Delta)
+		if err != nil || g.Epsilon != promised.Epsilon || !(g.Epsilon <= 3) || m.Noise.Method != g.Method || m.Noise.Steps != 8 || m.Noise.Sampling != 0.25 || promised.Private != 200 || promised.Adjacency != device.ZeroingOut {
+			t.Errorf("decoder %v: %+v of %+v keeps %+v, %v", decoder, promised, m.Noise, g, err)
+		}
+		m.Noise.Multiplier /= 2
+		if g, err = account.Epsilon(m.Noise.Event(), promised.Delta); err != nil || g.Epsilon <= promised.Epsilon {
+			t.Errorf("with half the noise it keeps %v: %v", g.Epsilon, err)
+		}
+	}
+}
+
+// A network of columns on their scale, unfolded, encodes and decodes records as they are.
+func TestUnfoldedNetworksTakeRecordsAsTheyAre(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	x := blas32.General{Rows: 60, Cols: 3, Stride: 3}
+	for range x.Rows {
+		x.Data = append(x.Data, 100+10*float32(r.NormFloat64()), -5+0.1*float32(r.NormFloat64()), 7)
+	}
+	v := VAE{Dim: 2, Hidden: []int{4}, Length: 5, Epsilon: 20, Likelihood: Normal, Epochs: 1, Batch: 20, Rate: 1e-3}
+	s := Standard(x)
+	m, err := v.Fit(r, s.Scaled(x), quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := slices.Clone(nn.NewPass(m.Encoder).Forward(s.Scaled(x).Data[:3], 1))
+	back := m.Reconstruct(Normal, scaled)
+	s.Unfold(m)
+	for i, c := range nn.NewPass(m.Encoder).Forward(x.Data[:3], 1) {
+		if math.Abs(float64(c-scaled[i])) > 1e-3 {
+			t.Errorf("code %d is %v, and was %v", i, c, scaled[i])
+		}
+	}
+	for j, got := range m.Reconstruct(Normal, scaled) {
+		if want := s.mean[j] + s.deviation[j]*float64(back[j]); math.Abs(float64(got)-want) > 1e-3 {
+			t.Errorf("column %d is %v, want %v", j, got, want)
 		}
 	}
 }

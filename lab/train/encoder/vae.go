@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
+	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
 )
@@ -35,9 +36,9 @@ type VAE struct {
 // Likelihoods are: of numbers from 0 to 1 that of a coin, or with a normal law of their
 // logits; of any numbers a normal law.
 const (
-	Bernoulli = "bernoulli"
-	logits    = "logit"
-	Normal    = "normal"
+	Bernoulli = learn.Bernoulli
+	logits    = learn.Logits
+	Normal    = learn.Normal
 )
 
 // likelihoods are those that a VAE may have.
@@ -85,8 +86,9 @@ func (v VAE) layers(in int) (all []nn.Layer, encoder int) {
 
 // Trained is a VAE after its training.
 type Trained struct {
-	Encoder, Decoder *nn.Model // from a record to the code before it is pulled back, and from the code to what the likelihood takes
-	Loss             []float64 // mean of the records' part, by epoch: the divergence is not in it
+	Encoder, Decoder *nn.Model   // from a record to the code before it is pulled back, and from the code to what the likelihood takes
+	Noise            learn.Noise // of a second stage: how it was trained
+	Loss             []float64   // mean of the records' part, by epoch: the divergence is not in it
 }
 
 // workers share a batch. Results do not depend on processors.
@@ -242,23 +244,13 @@ func (o *worker) gradientOf(likelihood string, x blas32.General, rows []int, n i
 
 // logit returns that of a number from 0 to 1, kept off the ends.
 func logit(p float32) float32 {
-	const off = 0.05
-	q := off + (1-2*off)*float64(min(1, max(0, p)))
+	q := learn.OffEnds + (1-2*learn.OffEnds)*float64(min(1, max(0, p)))
 	return float32(math.Log(q / (1 - q)))
 }
 
 // Reconstruct returns the record that a code stands for, with numbers from 0 to 1 where the likelihood
 // has such.
 func (t *Trained) Reconstruct(likelihood string, code []float32) []float32 {
-	out := slices.Clone(nn.NewPass(t.Decoder).Forward(code, 1))
-	for i, z := range out {
-		p := 1 / (1 + math.Exp(-float64(z)))
-		switch likelihood {
-		case Bernoulli:
-			out[i] = float32(p)
-		case logits:
-			out[i] = float32(min(1, max(0, (p-0.05)/0.9)))
-		}
-	}
-	return out
+	d := learn.Decoder{Net: t.Decoder, Likelihood: likelihood}
+	return d.Records(blas32.General{Rows: 1, Cols: len(code), Stride: len(code), Data: code}).Data
 }

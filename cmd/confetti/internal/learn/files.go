@@ -125,6 +125,9 @@ func (c fromLatent) page(l lesson, r release.Release, software string) release.D
 	if c.Join != "" {
 		costs = ofJoined
 	}
+	if l.decoder != nil {
+		costs += " Its columns are those of a decoder, whose own records were promised: " + l.decoder.Promise() + ". A record that the decoder learned from and that told its code has both promises."
+	}
 	from := release.Section{Title: "What it costs", Text: fmt.Sprintf("%s It was learned from the release %q of %s respondents, of the plan %.12s.", costs, r.Title, terminal.Thousands(m.Promise.Respondents), r.Plan), Tables: []release.Table{promises}}
 	sections := []release.Section{learned, from}
 	if c.Records != "" {
@@ -179,6 +182,9 @@ func (c fromLatent) say(std terminal.Streams, l lesson, files []file) error {
 		follows = "it follows from the release, and from columns and classes of your own"
 	}
 	fmt.Fprintf(std.Out, "everyone colludes    %s; %s respondents; by %s\nnothing more is charged: %s\n", g.Verdict(), terminal.Thousands(p.Respondents), p.Method, follows)
+	if l.decoder != nil {
+		fmt.Fprintf(std.Out, "records of the decoder %s\n", l.decoder.Promise())
+	}
 	for _, f := range files {
 		if strings.HasPrefix(filepath.Base(f.name), noisy+"-") {
 			fmt.Fprintf(std.Out, "noisy records        %s: no row is a person's, and means, tests and intervals of these rows are false\n", f.name)

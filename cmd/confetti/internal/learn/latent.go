@@ -3,7 +3,6 @@
 package learn
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/learn/fitted"
+	"github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/learn/model"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -42,6 +42,7 @@ type fromLatent struct {
 	Novel    string   `help:"A class, or a group, that no public record is of: tells it from all others." placeholder:"NAME"`
 	Join     string   `help:"In the place of --public, of a release of numbered records: a table of other columns of the same records, with the numbers of records and with --label (.csv, .parquet). Learns the class from these columns and what was told of the record." type:"path" placeholder:"TABLE"`
 	Key      string   `help:"With --join: the column of the numbers." default:"record" placeholder:"NAME"`
+	Decoder  string   `help:"With --join, of vectors: a decoder of the encoder's codes (confetti-lab encoder --decoder). Its columns are joined in the place of codes." type:"path" placeholder:"FILE"`
 	Features []string `help:"Columns that are features, by name or pattern (likes_*): of --public as clusters or encoder were made of; without, all." placeholder:"NAME,..."`
 	Drop     []string `help:"Columns that are none, likewise." placeholder:"NAME,..."`
 	State    string   `help:"Clusters or encoder that the plan names; without, the file state in the release's folder." type:"path" placeholder:"FILE"`
@@ -79,6 +80,7 @@ func (c fromLatent) check() error {
 		faults.Require(c.Novel+c.Number+c.Test+c.Records+c.Judged == "" && c.Loss == "prototypes", "--join tests by records that it holds back, and learns classes alone: leave out --novel, --number, --test, --records, --judged and --loss")
 	} else {
 		faults.Require((c.Test == "") == (c.Label == ""), "--test and --label go together: give both, or none")
+		faults.Require(c.Decoder == "", "--decoder is of columns that are joined: give --join, or leave it out")
 	}
 	faults.Require(c.Number == "" || c.Judged == "", "--judged is of classes: leave out --number")
 	faults.Require(c.Novel == "" || c.Number+c.Records == "" && c.Loss == "prototypes", "--novel tells one class from all others: leave out --number, --records and --loss")
@@ -123,9 +125,10 @@ func (c fromLatent) Run(std terminal.Streams) error {
 
 // lesson carries what was learned to the files and lines that tell of it.
 type lesson struct {
-	model  *model.Model
-	taught results.Taught
-	alone  *model.Tested // of --join: what the party's own columns reach
+	model   *model.Model
+	taught  results.Taught
+	alone   *model.Tested   // of --join: what the party's own columns reach
+	decoder *latent.Decoder // of --join: the way from codes to columns, where one was given
 }
 
 // learned learns as asked.
@@ -163,7 +166,10 @@ func (c fromLatent) learned(r opened, std terminal.Streams) (l lesson, err error
 
 // joined learns from columns of the party's own beside what was told of the same records.
 func (c fromLatent) joined(r opened, report func(stage string, done, total int)) (l lesson, err error) {
-	told, err := results.ReadRows(r.plan, r.state, bytes.NewReader(r.sheet))
+	if l.decoder, err = latent.ReadDecoder(c.Decoder); err != nil {
+		return l, err
+	}
+	told, err := results.ReadRows(r.plan, r.state, r.sheet, l.decoder)
 	if err != nil {
 		return l, fmt.Errorf("%s: %w", c.Release, err)
 	}
@@ -194,6 +200,9 @@ func (c fromLatent) joined(r opened, report func(stage string, done, total int))
 	}
 	l.model.Promise = r.promise
 	l.model.Promise.Method += "; of what was told alone: the other columns and the classes are promised nothing"
+	if l.decoder != nil {
+		l.model.Promise.Method += "; the decoder's records: " + l.decoder.Promise()
+	}
 	return l, nil
 }
 

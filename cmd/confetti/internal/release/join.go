@@ -3,21 +3,17 @@ package release
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
-	"github.com/confetti-dp/confetti/cmd/internal/plans"
+	"github.com/confetti-dp/confetti/cmd/confetti/internal/releases"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/sanitize/meant"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
-	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // joined puts noisy columns beside those that a party has.
@@ -25,6 +21,7 @@ type joined struct {
 	Release string `arg:"" help:"The folder of a release of numbered records (confetti plan new latent --records), as confetti release fetch writes it." type:"path"`
 	Table   string `arg:"" optional:"" help:"A table (.csv) of the same records, whose column record has their numbers, from 0 on. Without, what was told is written alone." type:"path"`
 	Key     string `help:"Another name of that column." default:"record"`
+	Decoder string `help:"Of vectors: a decoder of the encoder's codes (confetti-lab encoder --decoder). Its columns are written in the place of codes." type:"path" placeholder:"FILE"`
 	Out     string `help:"The table to write." type:"path" default:"joined.csv"`
 	JSON    bool   `help:"End with one JSON object."`
 }
@@ -32,7 +29,7 @@ type joined struct {
 func (joined) Help() string {
 	return `What another party's records told with noise is put beside the columns that you have of the same records, matched by their
 public numbers. A noisy report is read as the mean of what is public, by how likely it came of each: of an encoder its
-prototypes, of clusters their centres. It costs nothing more. Records that nobody told of, or more than one report, are left out.
+prototypes, or with a decoder the records that these stand for, of clusters their centres. It costs nothing more. Records that nobody told of, or more than one report, are left out.
 
 Example:
   confetti release join trial/release ours.csv --out joined.csv`
@@ -96,23 +93,15 @@ func (c joined) Run(std terminal.Streams) error {
 
 // told returns what the release says of records.
 func (c joined) told() (rows results.Rows, err error) {
-	p, err := plans.Read(filepath.Join(c.Release, verify.PlanFile))
+	decoder, err := latent.ReadDecoder(c.Decoder)
 	if err != nil {
 		return rows, err
 	}
-	state, err := atomicfile.Read(filepath.Join(c.Release, verify.StateFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // of a plan that names none there is no such file
-		return rows, err
-	}
-	f, err := os.Open(filepath.Join(c.Release, sheets.CountsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return rows, fmt.Errorf("%s: the release has no %s: nothing was released", c.Release, sheets.CountsFile)
-	}
+	p, state, sheet, err := releases.Private(c.Release, "")
 	if err != nil {
 		return rows, err
 	}
-	defer f.Close()
-	if rows, err = results.ReadRows(p, state, f); err != nil {
+	if rows, err = results.ReadRows(p, state, sheet, decoder); err != nil {
 		err = fmt.Errorf("%s: %w", c.Release, err)
 	}
 	return rows, err

@@ -16,7 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/cli/flags"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	device "github.com/confetti-dp/confetti/internal/dp/latent"
-	"github.com/confetti-dp/confetti/internal/nn"
+	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/rng"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
@@ -43,6 +43,7 @@ type Encoder struct {
 	Delta      float64   `help:"Its delta." default:"1e-5"`
 	Again      float64   `help:"Times that a record is seen in a second stage, in expectation." default:"5"`
 	Group      int       `help:"Records that take part in a step of a second stage, in expectation; each is drawn by a coin of its own." default:"1024"`
+	Decoder    string    `help:"vae: also write a decoder, by which analysts read noisy codes as columns (confetti learn latent --join). With --stages two private records train the decoder once more, and not the encoder." type:"path" placeholder:"FILE"`
 	Out        string    `help:"The file to write; of images, a picture of what codes keep is beside it." type:"path" default:"encoder.json"`
 	JSON       bool      `help:"End with one JSON object."`
 }
@@ -52,6 +53,7 @@ func (Encoder) Help() string {
 brightest pixel at one, as devices are to give them. A device needs the
 file alone, which plans name by its hash. A second stage (--stages two) is for records that are private: their
 numbers are brought to a public range, whatever they are, and the file says what each record keeps.
+A decoder's file says it of the decoder, with the noise by which anybody computes it again.
 
 Examples:
   confetti-lab encoder --dataset synthetic --images 500 --epochs 2 --out encoder.json
@@ -72,6 +74,8 @@ func (c Encoder) check() error {
 		return terminal.Usagef("--epsilon is %v, --delta %v, --again %v, --group %d: give an epsilon above 0, at most 100, a delta between 0 and 1, up to 1000 epochs, and a group", c.Epsilon, c.Delta, c.Again, c.Group)
 	case c.Stages != "two" && (c.Public != 0 || c.Range != nil):
 		return terminal.Usagef("--public and --range are of private records: give --stages two, or leave them out")
+	case c.Decoder != "" && (c.Method != "vae" || c.Stages == "paper-two-stage"):
+		return terminal.Usagef("--decoder: principal directions have none, and of the two stages as LTN prints them nothing is proved: give --method vae, and --stages one or two")
 	case c.Public < 0:
 		return terminal.Usagef("--public is %d: give how many records are public", c.Public)
 	case c.Range != nil && !(len(c.Range) == 2 && c.Range[0] < c.Range[1] && math.Max(-c.Range[0], c.Range[1]) <= 1e30):
@@ -87,7 +91,7 @@ func (c Encoder) Run(std terminal.Streams) error {
 		return err
 	}
 	report, finish := terminal.Progress(std.Err)
-	e, picture, err := c.train(report)
+	e, back, picture, err := c.train(report)
 	finish()
 	if err != nil {
 		return flags.InDomain(err)
@@ -96,12 +100,26 @@ func (c Encoder) Run(std terminal.Streams) error {
 	if err != nil {
 		return err
 	}
+	var decoder []byte
+	if back != nil {
+		back.Encoder = plan.StateName(text)
+		if err := back.Check(); err != nil {
+			return err
+		}
+		if decoder, err = back.Marshal(); err != nil {
+			return err
+		}
+	}
 	drawn := strings.TrimSuffix(c.Out, filepath.Ext(c.Out)) + ".png"
 	if err := terminal.Uninterrupted(func() error {
-		if picture == nil {
-			return atomicfile.Replace(c.Out, text, 0o644)
+		err := atomicfile.Replace(c.Out, text, 0o644)
+		if picture != nil {
+			err = errors.Join(err, atomicfile.Replace(drawn, picture, 0o644))
 		}
-		return errors.Join(atomicfile.Replace(drawn, picture, 0o644), atomicfile.Replace(c.Out, text, 0o644))
+		if decoder != nil {
+			err = errors.Join(err, atomicfile.Replace(c.Decoder, decoder, 0o644))
+		}
+		return err
 	}); err != nil {
 		return err
 	}
@@ -114,81 +132,116 @@ func (c Encoder) Run(std terminal.Streams) error {
 			Prototypes int            `json:"prototypes"`
 			Bytes      int            `json:"bytes"`
 			Trained    device.Trained `json:"trained"`
-		}{c.Out, plan.StateName(text), e.Inputs(), e.Dim(), len(e.Sizes), len(text), e.Trained})
+			Decoder    *madeDecoder   `json:"decoder,omitempty"`
+		}{c.Out, plan.StateName(text), e.Inputs(), e.Dim(), len(e.Sizes), len(text), e.Trained, made(c.Decoder, back)})
 	}
-	promised := fmt.Sprintf("%d public records, to which nothing is promised", e.Trained.Records)
-	switch t := e.Trained; t.Claim {
-	case device.ClaimPrivate:
-		promised = fmt.Sprintf("%d public records and %d private ones, each of which keeps epsilon %.4g, delta %g where it counts for nothing in its place (%s); that they are %d is public", t.Records-t.Private, t.Private, t.Epsilon, t.Delta, t.Adjacency, t.Private)
-	case device.ClaimNone:
-		promised = fmt.Sprintf("%d records in two stages as LTN prints them: none proved", t.Records)
+	_, err = fmt.Fprintf(std.Out, "%s: %d numbers to %d, of %s (%d bytes, %s)\n", c.Out, e.Inputs(), e.Dim(), promised(e.Trained), len(text), plan.StateName(text))
+	if err == nil && back != nil {
+		_, err = fmt.Fprintf(std.Out, "%s: %d numbers to %d columns, of %s\n", c.Decoder, e.Dim(), len(back.Columns), promised(back.Trained))
 	}
-	_, err = fmt.Fprintf(std.Out, "%s: %d numbers to %d, of %s (%d bytes, %s)\n", c.Out, e.Inputs(), e.Dim(), promised, len(text), plan.StateName(text))
 	if err == nil && picture != nil {
 		_, err = fmt.Fprintf(std.Out, "picture: %s\n", drawn)
 	}
 	return err
 }
 
-// train makes the encoder, and the picture of what its codes keep, where records are images and
-// there is a decoder.
-func (c Encoder) train(report featuremap.Progress) (*device.Encoder, []byte, error) {
+// madeDecoder says of which records a decoder was trained, and with which noise.
+type madeDecoder struct {
+	File    string         `json:"file"`
+	Trained device.Trained `json:"trained"`
+	Noise   learn.Noise    `json:"noise,omitzero"`
+}
+
+func made(file string, d *learn.Decoder) *madeDecoder {
+	if d == nil {
+		return nil
+	}
+	return &madeDecoder{file, d.Trained, d.Noise}
+}
+
+// promised writes of which records something was trained, and what these were promised.
+func promised(t device.Trained) string {
+	switch t.Claim {
+	case device.ClaimPrivate:
+		return fmt.Sprintf("%d public records and %d private ones, each of which keeps epsilon %.4g, delta %g where it counts for nothing in its place (%s); that they are %d is public", t.Records-t.Private, t.Private, t.Epsilon, t.Delta, t.Adjacency, t.Private)
+	case device.ClaimNone:
+		return fmt.Sprintf("%d records in two stages as LTN prints them: none proved", t.Records)
+	}
+	return fmt.Sprintf("%d public records, to which nothing is promised", t.Records)
+}
+
+// train makes the encoder, the decoder where one is asked for, and the picture of what codes keep, where records are
+// images and there is a way back.
+func (c Encoder) train(report featuremap.Progress) (*device.Encoder, *learn.Decoder, []byte, error) {
 	g, err := c.given(nil, c.Stages == "two", report)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if g.texts != nil {
-		return nil, nil, terminal.Usagef("texts have no numbers of their own: give a table or images")
+	switch {
+	case g.texts != nil:
+		return nil, nil, nil, terminal.Usagef("texts have no numbers of their own: give a table or images")
+	case c.Decoder != "" && len(g.columns) == 0:
+		return nil, nil, nil, terminal.Usagef("--decoder: these records have no columns with names: give a table that has them")
 	}
 	if g.size != nil {
 		g.rows = encoder.Greys(g.rows)
 	}
 	x, private, err := c.parted(g.rows) // whatever is chosen by records is chosen by x
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	r := seeded.New(c.Seed)
 	trained := device.Trained{Method: c.Method, Of: fmt.Sprintf("%d %s", g.rows.Rows, g.what), Records: g.rows.Rows, Claim: device.ClaimPublic}
 	if c.Method == "pca" {
 		net, length, err := encoder.PCA(x, min(c.Dim, x.Cols))
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		e, err := encoder.New(r, net, length, x, trained, report)
-		return e, nil, err
+		return e, nil, nil, err
 	}
 	v := encoder.VAE{Dim: c.Dim, Hidden: c.Hidden, Length: c.Length, Epsilon: c.Noise, Learned: c.Scale == "learned", Likelihood: c.likelihood(x), Epochs: c.Epochs, Batch: min(128, x.Rows), Rate: 1e-3}
 	if c.Stages == "two" {
 		private = c.within(v.Likelihood, x).Clamp(private)
 	}
-	public, unfold := x, func(*nn.Model) {}
+	public, scale := x, encoder.Scale{}
 	if v.Likelihood == encoder.Normal {
-		scaled, undo := encoder.Standard(x)
-		public, private, unfold = scaled(x), scaled(private), undo
+		scale = encoder.Standard(x)
+		public, private = scale.Scaled(x), scale.Scaled(private)
 	}
 	m, err := v.Fit(r, public, report)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	promised := trained
 	if c.Stages != "one" {
-		second := encoder.Second{Batch: min(c.Group, private.Rows), Epochs: c.Again, Rate: 5e-4, Epsilon: c.Epsilon, Delta: c.Delta}
+		second := encoder.Second{Batch: min(c.Group, private.Rows), Epochs: c.Again, Rate: 5e-4, Epsilon: c.Epsilon, Delta: c.Delta, Decoder: c.Decoder != ""}
 		secret := rng.New()
-		if m, err = second.Train(v, secret, secret, m, private, c.Stages == "two", &trained, report); err != nil {
-			return nil, nil, err
+		if m, err = second.Train(v, secret, secret, m, private, c.Stages == "two", &promised, report); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	unfold(m.Encoder)
+	if v.Likelihood == encoder.Normal {
+		scale.Unfold(m)
+	}
+	var back *learn.Decoder
+	if c.Decoder != "" { // whose encoder is of public records alone
+		back = &learn.Decoder{Net: m.Decoder, Columns: g.columns, Likelihood: v.Likelihood, Trained: promised, Noise: m.Noise}
+		trained.Of, trained.Records = fmt.Sprintf("%d public %s", x.Rows, g.what), x.Rows
+	} else {
+		trained = promised
+	}
 	e, err := encoder.New(r, m.Encoder, c.Length, x, trained, report)
 	if err != nil || g.size == nil {
-		return e, nil, err
+		return e, back, nil, err
 	}
 	picture, err := encoder.Picture(seeded.New(c.Seed, forPicture), e, m, v.Likelihood, blas32.General{Rows: min(10, x.Rows), Cols: x.Cols, Stride: x.Stride, Data: x.Data}, g.size.Width, g.size.Height)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var b bytes.Buffer
 	err = png.Encode(&b, picture)
-	return e, b.Bytes(), err
+	return e, back, b.Bytes(), err
 }
 
 // parted returns the records that are public and those that a second stage takes: of one stage, and of two as LTN prints
