@@ -15,7 +15,7 @@ func ldcPaper() Paper {
 		Name: "ldc", specs: ldc.Specs, Title: "LDC: every table and figure",
 		text: `*Label differential privacy via clustering* hides labels among those of public features that are alike.
 
-Every epsilon is of one label exchanged for any other, and is the total of all that is released. Ways that say *local* keep it though everyone colludes: theirs is equal local and equal central epsilon in one. Where a curator has all labels there is no local one. The paper prints no numbers in its figures: there is nothing to draw in. DP-SGD's delta is one over the number of records, as printed. **Narrower than the paper**: clusters and models see 50 principal components of pixels, where the paper gives pixels to scikit-learn's k-means and regression as they come; each cell of MNIST and Fashion-MNIST has 3 runs where the paper has 5; of CIFAR-10 a fifth of the records is among our data.
+Every epsilon is of one label exchanged for any other, and is the total of all that is released. Ways that say *local* keep it though everyone colludes: theirs is equal local and equal central epsilon in one. Where a curator has all labels there is no local one. The paper prints no numbers in its figures: there is nothing to draw in. DP-SGD's delta is one over the number of records, as printed. **Narrower than the paper**: clusters and models see 50 principal components of pixels, where the paper gives pixels to scikit-learn's k-means and regression as they come; each cell of MNIST and Fashion-MNIST has 3 runs where the paper has 5: two more of each have not been measured, some ten minutes of two cores; of CIFAR-10 a fifth of the records is among our data.
 
     confetti-lab run ldc --all --data DIR --out results      # goes on where it was stopped
 
