@@ -174,11 +174,11 @@ var notStored = []string{"label", "title", "text", "note", "unit", "alt", "heat"
 // free are names that follow from no plan: docs/limits-software.md lists them.
 func free(section, key string) bool { return section == "model" && key == "key" }
 
-// forge calls one for each name in the findings of a release that is another one, and for each word beside them;
+// forge calls one for each name in the findings of a release that is another one, and for each word at each place of them;
 // the value is put back behind it.
 func forge(v any, one func(what string)) {
 	document := v.(map[string]any)
-	section := ""
+	section, tried := "", map[string]bool{}
 	var walk func(at string, v any)
 	walk = func(at string, v any) {
 		switch v := v.(type) {
@@ -206,9 +206,12 @@ func forge(v any, one func(what string)) {
 				if _, ok := v[word]; ok {
 					panic(word + " is stored in " + at)
 				}
-				v[word] = "no risk at all"
-				one("a " + word + " in " + at)
-				delete(v, word)
+				if place := word + " in " + at; !tried[place] { // what lies at one place is read alike
+					tried[place] = true
+					v[word] = "no risk at all"
+					one("a " + place)
+					delete(v, word)
+				}
 			}
 			for _, key := range slices.Sorted(maps.Keys(v)) {
 				walk(strings.TrimPrefix(at+"."+key, "."), v[key])
