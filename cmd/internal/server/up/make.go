@@ -72,6 +72,9 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 	if err := os.Chmod(string(t), 0o700); err != nil {
 		return err
 	}
+	if err := c.keepState(t, p); err != nil { // before the work of making keys
+		return err
+	}
 	ca, err := serve.NewAuthority("Confetti trial", 365*24*time.Hour)
 	if err != nil {
 		return err
@@ -103,9 +106,6 @@ func (c Command) fill(t trial.Folder, p plan.Plan) error {
 		if err := c.equip(t, one, ca, p.Route.Sum != nil); err != nil {
 			return err
 		}
-	}
-	if err := c.keepState(t, p); err != nil {
-		return err
 	}
 	if c.Ask != "" {
 		if err := atomicfile.Replace(t.Path(asked), []byte(c.named+"\n"), 0o600); err != nil {
