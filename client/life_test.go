@@ -15,7 +15,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-var sequences = flag.Int("sequences", 500, "random lives of a device that are compared with the model")
+var sequences = flag.Int("sequences", 250, "random lives of a device that are compared with the model")
 
 // life is one device's, as it goes on.
 type life struct {
