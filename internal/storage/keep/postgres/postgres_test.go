@@ -96,12 +96,12 @@ func TestConformance(t *testing.T) {
 	}})
 }
 
-// And in the clear with keys in the database, as an analyzer has it.
+// And in the clear with keys in the database, as an analyzer has it. Bounds are looked at before a value is sealed or not.
 func TestConformanceInTheClear(t *testing.T) {
 	keeptest.Run(t, keeptest.Engine{Shared: true, New: func(t testing.TB) keeptest.Disk {
 		d, _ := disk(t, Config{Plain: true})
 		return d
-	}})
+	}}, "Bounds")
 }
 
 // A store is made once.
