@@ -92,15 +92,15 @@ func ReadDecoder(file string) (*Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := ParseDecoder(text)
+	d, err := parseDecoder(text)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", file, err)
 	}
 	return d, err
 }
 
-// ParseDecoder reads a decoder in its one form. It refuses one that promises more than its noise keeps.
-func ParseDecoder(text []byte) (*Decoder, error) {
+// parseDecoder reads a decoder in its one form. It refuses one that promises more than its noise keeps.
+func parseDecoder(text []byte) (*Decoder, error) {
 	var f decoderForm
 	if strictjson.JSON(text, &f) != nil || f.Version != 1 {
 		return nil, errDecoder
