@@ -121,7 +121,7 @@ func parseDecoder(text []byte) (*Decoder, error) {
 	return d, nil
 }
 
-// Check says what is wrong with a decoder. It computes the promise again.
+// Check refuses a decoder that promises more than its noise keeps, or by another theorem: it computes the promise again.
 func (d *Decoder) Check() error {
 	if !d.Net.Plain() || d.Net.Outputs() != len(d.Columns) || slices.Contains(d.Columns, "") {
 		return fmt.Errorf("latent: a decoder to %d columns: it has dense layers and rectifiers alone, and a name for each number that it gives", len(d.Columns))
@@ -141,7 +141,10 @@ func (d *Decoder) Check() error {
 	if err != nil {
 		return fmt.Errorf("latent: the decoder's noise: %w", err)
 	}
-	if !(g.Epsilon <= d.Trained.Epsilon*(1+1e-9)) {
+	if d.Trained.Adjacency != latent.ZeroingOut || d.Noise.Method != g.Method || d.Noise.Source != g.Source {
+		return fmt.Errorf("latent: a decoder's promise is of adjacency %q, by %s (%s), and the file says another: take it from whoever trained it", latent.ZeroingOut, g.Method, g.Source)
+	}
+	if !(g.Epsilon <= d.Trained.Epsilon*(1+1e-9)) { // machines round otherwise
 		return fmt.Errorf("latent: the decoder promises epsilon %.4g, and its noise keeps %.4g at delta %g: take it from whoever trained it", d.Trained.Epsilon, g.Epsilon, d.Trained.Delta)
 	}
 	return nil
@@ -153,7 +156,8 @@ func (d *Decoder) Promise() string {
 	if t.Claim != latent.ClaimPrivate {
 		return fmt.Sprintf("%s, of %d records", t.Claim, t.Records)
 	}
-	return fmt.Sprintf("epsilon %.4g, delta %g (%s) of each of %d private records, by %s", t.Epsilon, t.Delta, t.Adjacency, t.Private, d.Noise.Method)
+	g := account.Verdict(&t.Epsilon, t.Delta, account.Adjacency(t.Adjacency))
+	return fmt.Sprintf("%s of each of %d private records, by %s", g, t.Private, d.Noise.Method)
 }
 
 // Records returns the records that codes stand for, a row each.

@@ -23,13 +23,13 @@ func made(t testing.TB) *Decoder {
 		Net:     &nn.Model{Layers: []nn.Layer{nn.Dense{In: 2, Out: 3}}, Params: []float32{1, 0, 2, 0, 1, -1, 0.5, 0, 0}},
 		Encoder: "sha256:0", Columns: []string{"a", "b", "c"}, Likelihood: Bernoulli,
 		Trained: latent.Trained{Method: "vae", Of: "16 rows", Records: 16, Claim: latent.ClaimPrivate, Adjacency: latent.ZeroingOut, Delta: 1e-5, Private: 8},
-		Noise:   Noise{Sampling: 0.1, Multiplier: 2, Clip: 1, Steps: 50, Method: "by", Source: "of"},
+		Noise:   Noise{Sampling: 0.1, Multiplier: 2, Clip: 1, Steps: 50},
 	}
 	g, err := kept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Trained.Epsilon = g.Epsilon
+	d.Trained.Epsilon, d.Noise.Method, d.Noise.Source = g.Epsilon, g.Method, g.Source
 	return d
 }
 
@@ -56,6 +56,9 @@ func TestADecoderKeepsWhatItPromises(t *testing.T) {
 		"more steps":                func(d *Decoder) { d.Noise.Steps = 60 },
 		"records that come oftener": func(d *Decoder) { d.Noise.Sampling = 0.11 },
 		"a smaller delta":           func(d *Decoder) { d.Trained.Delta = 1e-7 },
+		"no adjacency":              func(d *Decoder) { d.Trained.Adjacency = "" },
+		"another theorem":           func(d *Decoder) { d.Noise.Method = "\x1b[2Jsomebody's" },
+		"somebody else's proof":     func(d *Decoder) { d.Noise.Source = "us" },
 		"no noise":                  func(d *Decoder) { d.Noise = Noise{} },
 		"nothing clipped":           func(d *Decoder) { d.Noise.Clip = 0 },
 		"no sampling":               func(d *Decoder) { d.Noise.Sampling = 0 },
