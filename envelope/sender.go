@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/x25519"
 )
 
-// worthwhile is from how many payloads of a sealer on the tables of its keys pay.
+// worthwhile bounds from below how many payloads of a sealer repay the tables of its keys.
 const worthwhile = 64
 
 // sender seals many messages to one key of the suite x25519, each under a context of its own: base mode of RFC 9180 with

@@ -59,7 +59,7 @@ const (
 	ClaimNone = "none proved"
 )
 
-// Check says what is wrong with a claim.
+// Check refuses a claim that its numbers contradict.
 func (t Trained) Check() error {
 	number := t.Epsilon > 0 && t.Epsilon <= math.MaxFloat64 && t.Delta > 0 && t.Delta < 1 && t.Private > 0 && t.Private <= t.Records
 	switch t.Claim {

@@ -29,7 +29,7 @@ const (
 // mostSteps bounds what a promise takes to be computed again.
 const mostSteps = 1_000_000
 
-// OffEnds is how far Logits keeps a number from 0 and from 1.
+// OffEnds keeps numbers of Logits so far from 0 and from 1.
 const OffEnds = 0.05
 
 // Decoder takes the codes of one encoder back to columns of records (LTN, Table 1).

@@ -7,8 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
-// limit finds how far a number may go until more than epsilon is spent. A run of the accountant is what that costs: what
-// follows from earlier runs is not asked again.
+// limit finds how far a number may go until more than epsilon is spent, in few runs of the accountant.
 type limit struct {
 	epsilon, delta float64
 	event          func(x float64) account.Event // costs more with x
@@ -21,7 +20,7 @@ func newLimit(epsilon, delta float64, event func(x float64) account.Event) *limi
 	return l
 }
 
-// asked says by the accountant whether epsilon is enough for x.
+// asked runs the accountant at x, keeps what it found, and reports whether epsilon is enough.
 func (l *limit) asked(x float64) bool {
 	g, err := account.Epsilon(l.event(x), l.delta)
 	if err != nil {
@@ -36,7 +35,7 @@ func (l *limit) asked(x float64) bool {
 	return is
 }
 
-// enough says whether epsilon is enough for x.
+// enough reports whether epsilon is enough at x, without the accountant where earlier runs tell.
 func (l *limit) enough(x float64) bool {
 	if x <= l.kept.x || x >= l.exceeded.x {
 		return x <= l.kept.x

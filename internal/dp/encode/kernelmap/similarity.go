@@ -2,7 +2,7 @@ package kernelmap
 
 import "math"
 
-// Distance is how far two values are apart.
+// Distance names how the distance of two values is computed.
 type Distance int
 
 // Distances that kernels are of.
@@ -11,7 +11,7 @@ const (
 	City                          // the sum of the differences of coordinates
 )
 
-// Similarity is what features estimate: a function of a distance over the bandwidth, or else the inner product.
+// Similarity defines the function that features estimate: of a distance over the bandwidth, or else the inner product.
 type Similarity struct {
 	Distance Distance
 	Fade     func(t float64) float64 // 1 at 0, and falling; nil of the inner product

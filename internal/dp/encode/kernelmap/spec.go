@@ -64,8 +64,7 @@ type Spec struct {
 	Seed        [32]byte // public
 }
 
-// kernel is what sets the families apart before any is expanded: what they estimate, with what error, and which parameters
-// they have.
+// kernel describes a family before it is expanded: the function that it estimates, the error, and the parameters.
 type kernel struct {
 	of                                Similarity
 	clip, radius, buckets, projection bool             // which parameters it has; a bandwidth if it is of a distance
@@ -77,7 +76,7 @@ type kernel struct {
 	expand                            func(s Spec) family
 }
 
-// kernels are all families: the only place that says what a kernel is.
+// kernels holds all families: no other place says what a kernel is.
 var kernels = map[Kernel]kernel{
 	Gaussian:          {of: gaussian, weights: dense, spread: sampled, expand: newGaussian},
 	GaussianPaired:    {of: gaussian, each: func(Spec) int { return 2 }, weights: dense, spread: pairedSpread, expand: newPaired},

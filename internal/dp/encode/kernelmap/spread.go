@@ -14,23 +14,23 @@ type Spread struct {
 // one value at a distance of which the kernel is k is to be looked at.
 func (f *Features) Spread() Spread { return kernels[f.spec.Kernel].spread(f.spec) }
 
-// sampled is that of Gaussian, whose f g = cos(w.(x-y)) + cos(w.(x+y) + 2b) has variance 1 + k^4/2 - k^2 <= 1, where
+// sampled returns the spread of Gaussian, whose f g = cos(w.(x-y)) + cos(w.(x+y) + 2b) has variance 1 + k^4/2 - k^2 <= 1, where
 // E g^2 = 1; and of signed cells, whose f g = +-1 has mean k.
 func sampled(Spec) Spread { return Spread{Sample: 1, Query: 1} }
 
-// pairedSpread has f g = cos(w.(x-y)), of variance (1 - k^2)^2/2 <= 1/2, and cos^2 + sin^2 = 1. Its repetitions count as
+// pairedSpread returns that of f g = cos(w.(x-y)), of variance (1 - k^2)^2/2 <= 1/2, and cos^2 + sin^2 = 1. Its repetitions count as
 // independent, which errs more than rows of one rotation do, and Beta is that of the rotations: both by measurement
 // (TestPairedBias) and not by proof.
 func pairedSpread(s Spec) Spread {
 	return Spread{Beta: pairedBeta / float64(s.Dimension), Sample: 0.5, Query: 1}
 }
 
-// projectedSpread is Gaussian's of what is projected. Beta is that of uniform rotations, a root mean square over them.
+// projectedSpread returns Gaussian's, of values that are projected. Beta is that of uniform rotations, a root mean square over them.
 func projectedSpread(s Spec) Spread {
 	return Spread{Beta: projectedBeta(s.Dimension, s.Projection), Sample: 1, Query: 1}
 }
 
-// bucketedSpread has f g of 1 or -1/(B-1), so of variance at most (B/(B-1))^2/4; the squares of g add up to B/(B-1).
+// bucketedSpread returns that of f g, which is 1 or -1/(B-1), so of variance at most (B/(B-1))^2/4; the squares of g add up to B/(B-1).
 func bucketedSpread(s Spec) Spread {
 	beyond := float64(s.Buckets) / float64(s.Buckets-1)
 	return Spread{Sample: beyond * beyond / 4, Query: beyond}
@@ -38,13 +38,13 @@ func bucketedSpread(s Spec) Spread {
 
 const longest = (1 + UnitTolerance) * (1 + UnitTolerance) // of a unit vector, squared
 
-// signsSpread has f g = <r, x><r, y>, of variance |x|^2 |y|^2 + <x, y>^2 - 2 sum x_i^2 y_i^2 <= 2.
+// signsSpread returns that of f g = <r, x><r, y>, of variance |x|^2 |y|^2 + <x, y>^2 - 2 sum x_i^2 y_i^2 <= 2.
 func signsSpread(Spec) Spread { return Spread{Sample: 2 * longest * longest, Query: longest} }
 
-// identitySpread has nothing drawn that the mean depends on, and g is y.
+// identitySpread returns that of g = y: the mean depends on nothing that is drawn.
 func identitySpread(Spec) Spread { return Spread{Query: longest} }
 
-// rotatedSpread is as identitySpread, and g is U y over the gain of clipping.
+// rotatedSpread returns that of g = U y over the gain of clipping: the mean depends on nothing that is drawn.
 func rotatedSpread(s Spec) Spread {
 	gain := clipped(s.Dimension, s.Clip).Gain
 	return Spread{Query: slack / (gain * gain)}
