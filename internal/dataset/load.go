@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/table"
 )
 
-// Names lists the data sets that Load knows.
+// Names lists the data sets that Load knows by name.
 func Names() []string {
 	return []string{"agnews", "agnews_lsa256", "cifar10_subset", "fashion-mnist", "mnist", "sst2"}
 }
@@ -22,16 +23,20 @@ func Names() []string {
 // test_x.npy, test_y.npy) with the names of the classes (classes.txt) and a
 // vocabulary in the same space (vocab.txt, vocab_x.npy). Image sets are
 // gzipped IDX files, or gzipped JPEGs; each image is scaled to unit length.
+// Any other folder is read as a text set. A set without a folder is an error
+// that is fs.ErrNotExist.
 func Load(dir, name string) (*Set, error) {
-	if !slices.Contains(Names(), name) {
-		return nil, fmt.Errorf("data set %q is unknown: choose one of %s", name, strings.Join(Names(), ", "))
-	}
-	if dir == "" {
+	known := slices.Contains(Names(), name)
+	if dir == "" && known {
 		return nil, fmt.Errorf("no data folder: name it with --data or CONFETTI_DATA")
 	}
 	dir = filepath.Join(dir, name)
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("data set %s is not there: no folder %s; name the folder that holds %s with --data or CONFETTI_DATA", name, dir, name)
+	switch info, err := os.Stat(dir); {
+	case err == nil && info.IsDir():
+	case known:
+		return nil, absent(fmt.Sprintf("data set %s is not there: no folder %s; name the folder that holds %s with --data or CONFETTI_DATA", name, dir, name))
+	default:
+		return nil, absent(fmt.Sprintf("data set %q is unknown, and no folder %s: choose one of %s", name, dir, strings.Join(Names(), ", ")))
 	}
 	load := loadText
 	switch {
@@ -59,6 +64,14 @@ func Load(dir, name string) (*Set, error) {
 	}
 	return s, nil
 }
+
+// absent says of a set that it has no folder.
+type absent string
+
+func (a absent) Error() string { return string(a) }
+
+// Is says that the error is fs.ErrNotExist.
+func (a absent) Is(target error) bool { return target == fs.ErrNotExist }
 
 func loadText(dir string) (s *Set, err error) {
 	s = &Set{}

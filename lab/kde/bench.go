@@ -19,10 +19,10 @@ import (
 var Kind = &experiments.Kind{
 	Takes: func(set string) (takes, folder bool) {
 		set = base(set)
-		folder = slices.Contains(dataset.Names(), set) || slices.Contains(written, set)
+		folder = slices.Contains(dataset.Names(), set) || slices.Contains(written, set) || Encoded(set)
 		return folder || slices.Contains(MadeUp(), set), folder
 	},
-	Choices: slices.Concat(dataset.Names(), written, MadeUp()),
+	Choices: slices.Concat(dataset.Names(), written, sentences, MadeUp()),
 	Bench:   func(d experiments.Data) experiments.Bench { return newBench(withTexts(d)) },
 }
 

@@ -14,9 +14,12 @@ import (
 // and of its images pictures as they are and made-up vectors of that size.
 var standIns = []string{"agnews_lsa256", "dbpedia14", "sst2_glue", "fashion-mnist"}
 
-// inWords are sets with a vocabulary: the texts of three of the paper's sets as means of GloVe's vectors, and news as latent
-// directions of words.
-var inWords = []string{"agnews_lsa256", "agnews" + averaged, "dbpedia14" + averaged, "sst2_glue" + averaged}
+// inWords are sets with a vocabulary: the texts of three of the paper's sets as means of GloVe's vectors and by the paper's
+// encoder, and news as latent directions of words.
+var inWords = append([]string{"agnews_lsa256", "agnews" + averaged, "dbpedia14" + averaged, "sst2_glue" + averaged}, sentences...)
+
+// The paper's three sets of texts by its encoder, with as many respondents in a class as it has.
+const dbpediaEncoded, newsEncoded, phrasesEncoded = "dbpedia14" + encoded + "@40000", "agnews" + encoded + "@30000", "sst2_glue" + encoded + "@33674"
 
 // paperRuns is how often the paper runs each cell.
 const paperRuns = 5
@@ -55,7 +58,7 @@ func Specs() []experiments.Spec {
 			append(standIns[:4:4], more...), accuracyFigures, part{common(labels), paperKernels, withCurator}, part{common(labels), newKernels[:1], ways[:1]})
 	}
 	specs := []experiments.Spec{
-		figure1("figure1", 5, cifarLike),
+		figure1("figure1", 5, cifarLike, dbpediaEncoded, newsEncoded, phrasesEncoded),
 		spec("figure2", "Messages a device sends",
 			"Figure 2: messages by epsilon for RR and 3NB. RR sends one bit a channel; 3NB sends noise and flood too; Pure sends orders of magnitude more.",
 			standIns, messageFigures, part{costs, paperKernels[:1], ways}),
@@ -65,9 +68,9 @@ func Specs() []experiments.Spec {
 		spec("figure4", "Shuffled against local randomized response",
 			"Figure 4: the same randomized response without a shuffler, calibrated so that each bit protects itself; labels at epsilon 5.",
 			standIns, accuracyFigures, part{common(5), paperKernels, []experiments.Density{ways[0], ways[1], local}}),
-		figure1("figure5", 10), figure1("figure6", 7), figure1("figure7", 5, cifarLike), figure1("figure8", 3),
-		labelTable("table2", "DBPedia-14", "dbpedia14@40000", []float64{2, 4.5, 7}), labelTable("table3", "AG News", "agnews_lsa256@30000", []float64{2, 4.5, 7}),
-		labelTable("table4", "SST2", "sst2_glue@33674", []float64{2, 4.5, 7}), labelTable("table5", "CIFAR-10", "fashion-mnist", []float64{1.5, 3, 4.7}),
+		figure1("figure5", 10), figure1("figure6", 7), figure1("figure7", 5, cifarLike, dbpediaEncoded, newsEncoded, phrasesEncoded), figure1("figure8", 3),
+		labelTable("table2", "DBPedia-14", []string{"dbpedia14@40000", dbpediaEncoded}, []float64{2, 4.5, 7}), labelTable("table3", "AG News", []string{"agnews_lsa256@30000", newsEncoded}, []float64{2, 4.5, 7}),
+		labelTable("table4", "SST2", []string{"sst2_glue@33674", phrasesEncoded}, []float64{2, 4.5, 7}), labelTable("table5", "CIFAR-10", []string{"fashion-mnist"}, []float64{1.5, 3, 4.7}),
 		wordTable("table1", 3.2), wordTable("table6", 5.7), wordTable("table7", 4.4), wordTable("table8", 3.2),
 		beyond(), kernels(), extrapolation(), again(), apart(), contrast(), numbers(),
 		spec("appendix-signs", "Inner products by random signs, labels at epsilon 5",
@@ -135,15 +138,19 @@ func grid(common experiments.Cell, kernels, ways []experiments.Density, epsilons
 // labelLevels are the columns of the paper's Tables 2 to 5; 0 is infinity.
 var labelLevels = []float64{0, 7, 5, 3, 1}
 
-func labelTable(name, theirs, ours string, epsilons []float64) experiments.Spec {
+func labelTable(name, theirs string, ours []string, epsilons []float64) experiments.Spec {
 	var parts []part
 	for _, labels := range labelLevels {
 		common := experiments.Cell{Runs: paperRuns, Density: experiments.Density{LabelEpsilon: labels}}
 		parts = append(parts, part{common, paperKernels, append(ways[:5:5], curator)}, part{common, newKernels[:1], ways[:1]})
 	}
+	standing := ours[0] + " stands in"
+	if len(ours) > 1 {
+		standing += "; and with the paper's features"
+	}
 	return specAt(epsilons, name, "Effect of the labels' epsilon",
-		fmt.Sprintf("%s%s: accuracy by the labels' epsilon on %s, for which %s stands in.", "Table ", name[len("table"):], theirs, ours),
-		[]string{ours}, labelTables, parts...)
+		fmt.Sprintf("Table %s: accuracy by the labels' epsilon on %s, for which %s.", name[len("table"):], theirs, standing),
+		ours, labelTables, parts...)
 }
 
 func wordTable(name string, epsilon float64) experiments.Spec {

@@ -1,6 +1,9 @@
 package kde
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -21,6 +24,15 @@ import (
 // means of their words' vectors.
 var written = []string{"dbpedia14", "sst2_glue", "agnews" + averaged, "dbpedia14" + averaged, "sst2_glue" + averaged}
 
+// encoded ends the name of texts by the paper's sentence encoder, which sentences.py writes: not every folder has them.
+const encoded = "_mpnet"
+
+// sentences are those sets.
+var sentences = []string{"dbpedia14" + encoded, "agnews" + encoded, "sst2_glue" + encoded}
+
+// Encoded says whether a data set's features are those of the paper's sentence encoder.
+func Encoded(set string) bool { return slices.Contains(sentences, base(set)) }
+
 // averaged ends the name of texts by means of word vectors.
 const averaged = "_glove"
 
@@ -34,7 +46,11 @@ const (
 func withTexts(d experiments.Data) func(name string) (*dataset.Set, error) {
 	return func(name string) (*dataset.Set, error) {
 		if !slices.Contains(written, name) {
-			return d.Set(name)
+			set, err := d.Set(name)
+			if Encoded(name) && errors.Is(err, fs.ErrNotExist) {
+				err = &refused{fmt.Errorf("no %s in the folder of data sets: lab/kde/sentences.py writes it", name)}
+			}
+			return set, err
 		}
 		of, isAveraged := strings.CutSuffix(name, averaged)
 		if of == "agnews" {

@@ -36,6 +36,8 @@ type item struct {
 	title string
 	text  string // how ours is measured, or why it is not there
 	show  func(c Cells) (tables []release.Table, figures []figures.Chart)
+	// awaits names data sets that not every folder has; those without a cell are said to be missing.
+	awaits []string
 }
 
 // All returns the papers.
@@ -89,6 +91,11 @@ func (p Paper) Write(folder, print string, cells Cells) error {
 		tables, drawn := it.show(cells)
 		if len(drawn) == 0 && !slices.ContainsFunc(tables, func(t release.Table) bool { return len(t.Rows) > 0 }) {
 			fmt.Fprintf(&text, "\n**Not measured yet in this form**: the command above measures it.\n")
+		}
+		for _, set := range it.awaits {
+			if _, ok := cells.one(func(x experiments.Cell) bool { return x.Dataset == set }); !ok {
+				fmt.Fprintf(&text, "\n**Not yet measured**: %s.\n", called(set))
+			}
 		}
 		for _, t := range tables {
 			markdown(&text, t)
