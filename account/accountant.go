@@ -11,9 +11,57 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/pld"
 	"github.com/confetti-dp/confetti/internal/account/profile"
 	"github.com/confetti-dp/confetti/internal/account/rdp"
+	"github.com/confetti-dp/confetti/internal/account/recent"
 )
 
+// Epsilon returns the smallest epsilon that is proved at delta. What was asked lately is remembered: a plan's design, its
+// words, its pages and whoever verifies its release ask for the same.
 func (o Options) Epsilon(e Event, delta float64) (Guarantee, error) {
+	key := identity(e)
+	if !reflect.ValueOf(key).Comparable() {
+		return o.epsilon(e, delta)
+	}
+	found := recentGuarantees.Find(wanted{key, delta, o}, func() (a answer) {
+		a.g, a.err = o.epsilon(e, delta)
+		return a
+	})
+	return found.g, found.err
+}
+
+// wanted names all that a guarantee depends on.
+type wanted struct {
+	event any
+	delta float64
+	o     Options
+}
+
+// answer keeps a guarantee, or the error in its place.
+type answer struct {
+	g   Guarantee
+	err error
+}
+
+var recentGuarantees recent.Results[wanted, answer]
+
+// linked is part of the identity of a composition.
+type linked struct{ first, rest any }
+
+// identity returns what equal events have in common, and can be compared where their parts can: a composition's slice cannot.
+func identity(e Event) any {
+	switch e := e.(type) {
+	case Repeat:
+		return linked{identity(e.Event), e.Rounds}
+	case All:
+		var all any
+		for _, x := range e.Events {
+			all = linked{identity(x), all}
+		}
+		return linked{len(e.Events), all}
+	}
+	return e
+}
+
+func (o Options) epsilon(e Event, delta float64) (Guarantee, error) {
 	g, err := statement(e)
 	if err != nil {
 		return Guarantee{}, err

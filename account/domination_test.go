@@ -292,9 +292,9 @@ func TestDominationsRefuse(t *testing.T) {
 	}
 }
 
-// What is remembered of a domination is what is worked out: of each event and tail by itself, of several events together,
-// for whoever asks again and at once, and of what is refused.
-func TestRememberedDominationsAreThoseWorkedOut(t *testing.T) {
+// What is remembered of a domination or a guarantee is what is worked out: of each event and tail by itself, of several
+// events together, for whoever asks again and at once, and of what is refused.
+func TestWhatIsRememberedIsWhatIsWorkedOut(t *testing.T) {
 	few, more := shuffle.RandomizedResponse{Users: 50, Flip: 0.2}, shuffle.RandomizedResponse{Users: 51, Flip: 0.2}
 	events := []account.Event{few, more, account.Repeat{Event: few, Rounds: 2}, account.All{Events: []account.Event{few, more}}, shuffle.RandomizedResponse{Users: -1}, nil}
 	for range 2 {
@@ -310,6 +310,21 @@ func TestRememberedDominationsAreThoseWorkedOut(t *testing.T) {
 					})
 				}
 				wg.Wait()
+			}
+		}
+	}
+	alone := account.All{Events: []account.Event{few}}
+	events = append(events, account.Repeat{Event: few, Rounds: 3}, account.Repeat{Event: alone, Rounds: 2}, alone, account.All{Events: []account.Event{more, few}}, account.All{Events: []account.Event{few, few, more}},
+		account.All{Events: []account.Event{few, alone}}, account.All{Events: []account.Event{nil}})
+	for range 2 {
+		for _, delta := range []float64{1e-8, 1e-6, 2} {
+			for _, o := range []account.Options{{}, {Every: true}, {Lower: true}, {Whole: true}} {
+				for _, e := range events {
+					want, failed := account.WorkEpsilon(o, e, delta)
+					if got, err := o.Epsilon(e, delta); got != want || fmt.Sprint(err) != fmt.Sprint(failed) {
+						t.Errorf("%+v at %v, %+v: %+v, %v; want %+v, %v", e, delta, o, got, err, want, failed)
+					}
+				}
 			}
 		}
 	}

@@ -13,6 +13,7 @@ var (
 	OwnLosses    = ownLosses
 	DominatePure = dominatePure
 	WorkOut      = workOut
+	WorkEpsilon  = Options.epsilon
 )
 
 // LeastShift returns the least shift, from above, whose hockey stick at epsilon is at least delta.

@@ -14,6 +14,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
+// anew returns a delta next to another, for which nobody has asked: answers are remembered.
+func anew(delta float64) float64 { return math.Nextafter(delta, 1) }
+
 // A device's work: the envelope, the grid, the composition.
 func BenchmarkDevice(b *testing.B) {
 	for _, c := range []struct {
@@ -21,9 +24,9 @@ func BenchmarkDevice(b *testing.B) {
 		flip          float64
 	}{{10_000, 768, 0.27}, {40_000, 768, 0.176}, {1_000_000, 768, 0.01}, {1_000_000, 10_000, 0.3}} {
 		b.Run(fmt.Sprintf("n=%d/rounds=%d", c.users, c.rounds), func(b *testing.B) {
-			for b.Loop() {
+			for delta := 1e-6; b.Loop(); delta = anew(delta) {
 				forget()
-				if _, err := account.Epsilon(account.Repeat{Event: RandomizedResponse{c.users, c.flip}, Rounds: c.rounds}, 1e-6); err != nil {
+				if _, err := account.Epsilon(account.Repeat{Event: RandomizedResponse{c.users, c.flip}, Rounds: c.rounds}, delta); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -34,9 +37,9 @@ func BenchmarkDevice(b *testing.B) {
 func BenchmarkCalibrateRR(b *testing.B) {
 	for _, users := range []int{40_000, 1_000_000} {
 		b.Run(fmt.Sprintf("n=%d/rounds=768", users), func(b *testing.B) {
-			for b.Loop() {
+			for delta := 1e-6; b.Loop(); delta = anew(delta) {
 				forget()
-				if _, _, err := CalibrateRR(calibrate.Target{Users: users, Rounds: 768, Epsilon: 1, Delta: 1e-6}, calibrate.Exact); err != nil {
+				if _, _, err := CalibrateRR(calibrate.Target{Users: users, Rounds: 768, Epsilon: 1, Delta: delta}, calibrate.Exact); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -49,10 +52,10 @@ func BenchmarkCalibrateRR(b *testing.B) {
 // 20 of them and multiplied; it has our law of the others and our composition, so
 // that the ratio is what one envelope over all of them saves.
 func BenchmarkCertify(b *testing.B) {
-	const users, rounds, delta, sampled = 40_000, 768, 1e-6, 20
+	const users, rounds, sampled = 40_000, 768, 20
 	e := RandomizedResponse{users, 0.17569867093921618}
 	var ours, naive time.Duration
-	for b.Loop() {
+	for delta := 1e-6; b.Loop(); delta = anew(delta) {
 		forget()
 		start := time.Now()
 		g, err := account.Certify(account.Repeat{Event: e, Rounds: rounds}, delta)
@@ -115,9 +118,9 @@ func BenchmarkEveryWorld(b *testing.B) {
 	for users := 1_000_000; users <= account.MaxUsers; users *= 10 {
 		b.Run(fmt.Sprintf("n=%d", users), func(b *testing.B) {
 			before := costlimit.Used(b)
-			for b.Loop() {
+			for delta := 1e-6; b.Loop(); delta = anew(delta) {
 				forget()
-				if _, err := account.Certify(RandomizedResponse{users, 1 / (1 + math.E)}, 1e-6); err != nil {
+				if _, err := account.Certify(RandomizedResponse{users, 1 / (1 + math.E)}, delta); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -151,21 +154,21 @@ func BenchmarkOneMessage(b *testing.B) {
 func BenchmarkFormula(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		run  func() error
+		run  func(delta float64) error
 	}{
-		{"gaussian", func() error {
-			_, err := account.Epsilon(account.Repeat{Event: central.Gaussian{Sigma: 100, Sensitivity: 1}, Rounds: 768}, 1e-6)
+		{"gaussian", func(delta float64) error {
+			_, err := account.Epsilon(account.Repeat{Event: central.Gaussian{Sigma: 100, Sensitivity: 1}, Rounds: 768}, delta)
 			return err
 		}},
-		{"calibrate-gaussian", func() error {
-			_, _, err := central.CalibrateGaussian(calibrate.Target{Rounds: 768, Epsilon: 1, Delta: 1e-6}, 1)
+		{"calibrate-gaussian", func(delta float64) error {
+			_, _, err := central.CalibrateGaussian(calibrate.Target{Rounds: 768, Epsilon: 1, Delta: delta}, 1)
 			return err
 		}},
-		{"kairouz-oh-viswanath", func() error { _, err := profile.KairouzOhViswanath(0.01, 1e-10, 768, 1e-6); return err }},
+		{"kairouz-oh-viswanath", func(delta float64) error { _, err := profile.KairouzOhViswanath(0.01, 1e-10, 768, delta); return err }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			for b.Loop() {
-				if err := c.run(); err != nil {
+			for delta := 1e-6; b.Loop(); delta = anew(delta) {
+				if err := c.run(delta); err != nil {
 					b.Fatal(err)
 				}
 			}
