@@ -58,9 +58,20 @@ func (m moments) add(sums, w []float64, flip float64) {
 	edge := m.deviation / flip // |u| is at most 1/flip
 	// A term is negligible if it is at the largest order or, where |u| < 1, at
 	// the smallest; negligible ones are counted as if each were that large.
-	const small = 1e-25
+	const small, power = 1e-25, -84 // small lies above this power of two, and below the next
 	negligible := func(p, u float64) bool {
-		return p < small && math.Log(p)+float64(last)*math.Log(math.Max(1, u)) < math.Log(small)
+		if !(p < small) || u <= 1 {
+			return p < small
+		}
+		// Powers of two above and below them tell of most, without a logarithm.
+		_, ofP := math.Frexp(p)
+		_, ofU := math.Frexp(u)
+		if ofP+last*ofU < power {
+			return true
+		} else if ofP-1+last*(ofU-1) > power {
+			return false
+		}
+		return math.Log(p)+float64(last)*math.Log(u) < math.Log(small)
 	}
 	skipped := 0.0
 	atEdge := 2.0       // what the window leaves out on either side, in units of minTail
