@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile/atomicfiletest"
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(childVariable); text != "" {
 		beChild(text)
 	}
+	atomicfiletest.InMemory()                              // processes are killed here and no machine is: a disk would keep the same
 	if err := flag.Set("test.parallel", "4"); err != nil { // processes of others are waited for, by disks and clocks
 		panic(err)
 	}
