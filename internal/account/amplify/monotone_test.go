@@ -49,11 +49,11 @@ func randomly(r *rand.Rand) grows {
 	return grows{"any randomizer", func(n int) account.Event { return AnyRandomizer{Users: n, Epsilon: local} }, countedOn}
 }
 
-// A promise that holds of some respondents holds of more: at 200 random mechanisms, whose
+// A promise that holds of some respondents holds of more: at 80 random mechanisms, whose
 // promise is just what the accountant says, and at the 2,000 numbers above each, of which
 // those are looked at that the accountant tells apart.
 func TestNoEpsilonRisesWithUsers(t *testing.T) {
-	const plans, above = 200, 2000
+	const plans, above = 80, 2000
 	r := stattest.Rand(t)
 	rounded := 0.
 	if *everyPlan {
