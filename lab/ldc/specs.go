@@ -10,6 +10,7 @@ import (
 )
 
 const (
+	runs          = 5    // the paper's
 	paperClusters = 100  // LDC, section 7
 	guess         = 0.03 // at phi, from nothing private
 	sweepEpsilon  = 0.5  // of the last panel of Figure 1
@@ -20,14 +21,9 @@ func clustered(epsilon float64, clusters int, constants string) experiments.Labe
 	return experiments.Labels{Method: experiments.ClusterRR, Epsilon: epsilon, Clusters: clusters, Heterogeneity: guess, Constants: constants}
 }
 
-// cells returns those of a spec: what is measured at each of some numbers: five times, as the paper does,
-// where records are few, and else three.
+// cells returns those of a spec: what is measured at each of some numbers, five times, as the paper does.
 func cells(of func(at float64) []experiments.Labels, at ...float64) func(experiments.Options, string) []experiments.Cell {
-	return func(o experiments.Options, set string) (all []experiments.Cell) {
-		runs := 3
-		if set == few {
-			runs = 5
-		}
+	return func(o experiments.Options, _ string) (all []experiments.Cell) {
 		for _, x := range o.Some(at...) {
 			for _, l := range of(x) {
 				all = append(all, experiments.Cell{Labels: l, Runs: runs})
