@@ -3,6 +3,7 @@ package rng
 import (
 	"math/bits"
 	"math/rand/v2"
+	"sync/atomic"
 )
 
 // Powers draws with probabilities q^k, for integers k however large, by way of
@@ -18,14 +19,25 @@ const maxLevels = 62
 //
 // In units of 2^-128, squaring doubles an error and cutting off adds at most one:
 // q^(2^j) is too small by less than 2^j.
+//
+// The last ones are kept and handed to whoever asks for the same, since noise is drawn of one law many times. A law is
+// public, and nobody changes its powers.
 func NewPowers(q Threshold) *Powers {
+	if p := lastPowers.Load(); p != nil && p.levels[0] == q {
+		return p
+	}
 	p := &Powers{}
 	for len(p.levels) < maxLevels && q != (Threshold{}) {
 		p.levels = append(p.levels, q)
 		q = q.square()
 	}
+	if len(p.levels) > 0 {
+		lastPowers.Store(p)
+	}
 	return p
 }
+
+var lastPowers atomic.Pointer[Powers]
 
 // Levels returns the number of binary digits of the exponents that matter: q^k is
 // below 2^-128 for k = 2^Levels, unless Levels is 62.

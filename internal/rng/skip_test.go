@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 	"slices"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -86,4 +87,24 @@ func BenchmarkGeometric(b *testing.B) {
 // m/2^j nodes of 2^j trials, each asked at most twice: 2m for each of its levels.
 func (s Skipper) Rounding(trials int) float64 {
 	return 2 * float64(trials) * float64(bits.Len(uint(trials))) * 0x1p-128
+}
+
+// Powers that are kept are those of the probability that is asked for, whoever asked before or asks at once.
+func TestKeptPowersAreThoseAskedFor(t *testing.T) {
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for i := range 300 {
+				q := []Threshold{Prob(0.5), Prob(0.999), {}, Prob(0.5).Complement(), Prob(1e-30)}[i/2%5]
+				p := NewPowers(q)
+				for j := range p.Levels() + 1 {
+					if p.level(j) != q {
+						t.Errorf("power 2^%d of %v: %v", j, q, p.level(j))
+					}
+					q = q.square()
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
