@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -16,12 +17,14 @@ import (
 	"github.com/confetti-dp/confetti/lab/train/encoder"
 )
 
+var choices = append([]string{"mnist", "fashion-mnist", LoansName}, ShiftNames()...)
+
 // kind is what these measurements have in common.
 var kind = &experiments.Kind{
 	Takes: func(set string) (takes, folder bool) {
-		return set == "mnist" || set == "fashion-mnist" || set == LoansName, true
+		return slices.Contains(choices, set), true
 	},
-	Choices: []string{"mnist", "fashion-mnist", LoansName},
+	Choices: choices,
 	Bench:   func(d experiments.Data) experiments.Bench { return &bench{data: d} },
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -112,6 +113,8 @@ type task struct {
 	side        int            // of a picture, in pixels; 0: records are no pictures
 	train, test blas32.General // what clusters are made of, of all training and test records: oriented gradients of pictures
 	order       []int          // of the training records
+	public      int            // the first of the order that are public; 0: a share of all
+	words       bool           // records are texts
 	tell        simulate.Progress
 }
 
@@ -136,6 +139,7 @@ func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, e
 		return Result{}, err
 	}
 	side := int(math.Round(math.Sqrt(float64(set.Dimension()))))
+	of, shifted := shiftOf(set.Name)
 	switch loans := set.Name == LoansName; {
 	case loans && c.Application == experiments.Novel || !loans && c.Application == experiments.Joining:
 		return Result{}, fmt.Errorf("ltn: %s is not measured with %q: pictures have novel classes, and %s has columns to be joined", set.Name, c.Application, LoansName)
@@ -143,12 +147,21 @@ func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, e
 		return Result{}, fmt.Errorf("ltn: a central epsilon of %s: columns are scaled by the very records that it would be promised to: leave it out, or take pictures", set.Name)
 	case loans:
 		side = 0
+	case shifted:
+		if c.Application != experiments.Collecting || c.Mechanism != experiments.Symbols || c.Central > 0 {
+			return Result{}, fmt.Errorf("ltn: %s is measured by symbols that are collected, with public clusters", set.Name)
+		}
+		side = 0
 	case side*side != set.Dimension() || side < 16:
 		return Result{}, fmt.Errorf("ltn: %s has no square pictures, of which clusters are made", set.Name)
 	}
 	start := time.Now()
 	t := &task{Cell: c, shared: s, set: set, side: side, tell: tell}
 	t.order = t.stream(forSplit).Perm(set.Train.Len())
+	if shifted { // whose records are public is part of the set
+		t.public, t.words = of.public, of.takes == nil
+		slices.SortStableFunc(t.order, func(a, b int) int { return min(a/of.public, 1) - min(b/of.public, 1) })
+	}
 	res, err := t.run()
 	res.Seconds = time.Since(start).Seconds()
 	return res, err
@@ -156,6 +169,8 @@ func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, e
 
 func (t *task) run() (res Result, err error) {
 	switch {
+	case t.words:
+		t.train, t.test = t.set.Train.X, t.set.Test.X
 	case t.side == 0:
 		public, _ := t.split()
 		if t.Central > 0 && !t.PaperStages { // the others are private
@@ -195,6 +210,9 @@ func (t *task) stream(part uint64) *rand.Rand { return seeded.New(t.Seed, part) 
 
 // split returns who is public, and who is asked.
 func (t *task) split() (public, asked []int) {
+	if t.public > 0 {
+		return t.order[:t.public], t.order[t.public:]
+	}
 	n := float64(len(t.order))
 	at := int(publicShare * n)
 	return t.order[:at], t.order[at : at+int(respondentShare*n)]

@@ -139,8 +139,8 @@ func some(of func(experiments.Options, string) []experiments.Cell, n int) func(e
 	return func(o experiments.Options, set string) []experiments.Cell { return of(o, set)[:n] }
 }
 
-// shiftedClusters are as many as the rule gives at that epsilon.
-const shiftedClusters = 71
+// shiftedClusters of pictures are as many as the rule gives at that epsilon.
+const shiftedEpsilon, shiftedClusters = 4, 71
 
 var every = []string{experiments.Symbols, experiments.VLM, experiments.PrivUnit, experiments.PCA, experiments.Direct}
 
@@ -193,11 +193,14 @@ func Specs() []experiments.Spec {
 			Of:    components(3, []float64{2, 4, 8}, 8, 32),
 		},
 		{
-			Name: "ltn-shift", Datasets: pictures, Title: "Public records of another kind", Kind: kind, Sections: cleanly,
-			Paper: "Not in LTN: clusters, and the inputs that a network learns from, are of public pictures turned by an angle, and respondents and test records are as they are.",
-			Of: func(o experiments.Options, _ string) (all []experiments.Cell) {
+			Name: "ltn-shift", Datasets: append(pictures[:1:1], ShiftNames()...), Title: "Public records of another kind", Kind: kind, Sections: cleanly,
+			Paper: "Not in LTN: clusters, and the inputs that a network learns from, are of public pictures turned by an angle, and respondents and test records are as they are. Likewise loans of other years than the respondents', and news of another agency.",
+			Of: func(o experiments.Options, set string) (all []experiments.Cell) {
+				if _, ok := shiftOf(set); ok {
+					return records(experiments.Collecting, "", 3, []float64{shiftedEpsilon}, experiments.Symbols)(o, set)
+				}
 				for _, degrees := range o.Some(0, 15, 30, 90) {
-					all = append(all, experiments.Cell{Runs: 3, Records: experiments.Records{Application: experiments.Collecting, Mechanism: experiments.Symbols, Epsilon: 4, Clusters: shiftedClusters, Turned: degrees}})
+					all = append(all, experiments.Cell{Runs: 3, Records: experiments.Records{Application: experiments.Collecting, Mechanism: experiments.Symbols, Epsilon: shiftedEpsilon, Clusters: shiftedClusters, Turned: degrees}})
 				}
 				return all
 			},

@@ -44,6 +44,8 @@ func (t *task) found(x blas32.General, n int) (*clusters, error) {
 	switch {
 	case t.Central > 0:
 		return t.privateMeans(x, n)
+	case t.words:
+		return t.means(x, n, 0)
 	case t.side == 0:
 		return t.means(x, n, directionsOfLoans)
 	case n > byGraph:

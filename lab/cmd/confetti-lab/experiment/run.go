@@ -21,6 +21,7 @@ import (
 	"github.com/confetti-dp/confetti/lab/papers"
 	"github.com/confetti-dp/confetti/lab/sgd"
 	"github.com/confetti-dp/confetti/release"
+	"github.com/confetti-dp/confetti/simulate"
 )
 
 type experimentRun struct {
@@ -118,7 +119,7 @@ func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec, know
 	defer finish()
 	runner := experiments.Runner{Out: c.Out, Tell: report, Known: known, Bench: spec.Kind.Bench(experiments.Data{
 		Out: c.Out, Tell: report,
-		Set:        c.set,
+		Set:        func(name string) (*dataset.Set, error) { return c.set(name, report) },
 		Texts:      func(name string) (*datasets.Texts, error) { return datasets.LoadTexts(c.Data, name) },
 		Words:      func() (*datasets.WordVectors, error) { return datasets.LoadWordVectors(c.Data) },
 		Population: func(name string) (*dataset.Population, error) { return datasets.LoadPopulation(c.Data, name) },
@@ -126,10 +127,13 @@ func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec, know
 	return runner.Run(c.cells(spec))
 }
 
-// set returns one of the folder, of which loans have a form of their own.
-func (c experimentRun) set(name string) (*dataset.Set, error) {
-	if name == ltn.LoansName {
+// set returns one of the folder, of which loans have a form of their own, and what is public of another kind.
+func (c experimentRun) set(name string, tell simulate.Progress) (*dataset.Set, error) {
+	switch {
+	case name == ltn.LoansName:
 		return ltn.Loans(c.Data)
+	case slices.Contains(ltn.ShiftNames(), name):
+		return ltn.Shifted(c.Data, name, tell)
 	}
 	return dataset.Load(c.Data, name)
 }
