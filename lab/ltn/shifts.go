@@ -70,8 +70,8 @@ func Shifted(dir, name string, tell simulate.Progress) (*dataset.Set, error) {
 	return s.loans(loans)
 }
 
-// loans has as many loans charged off as paid in each part: public ones of the set's years, and of the last year 450 of each for
-// the test. The others of the last year are the respondents'.
+// loans returns as many loans charged off as paid in each part: public ones of the set's years, and of the last year 450 of each
+// for the test. The others of the last year are the respondents'.
 func (s shift) loans(loans *datasets.Loans) (*dataset.Set, error) {
 	const tested = 450
 	column := slices.Index(loans.Names, "issue_year")
@@ -130,7 +130,7 @@ func agency(text string) string {
 	return ""
 }
 
-// news are AG's, as latent directions of the words of the public ones alone: a device gets no others.
+// news returns AG's, as latent directions of the words of the public ones alone: a device gets no others.
 func (s shift) news(dir string, tell simulate.Progress) (*dataset.Set, error) {
 	texts, err := datasets.LoadTexts(dir, "agnews_lsa256")
 	if err != nil {
