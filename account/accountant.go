@@ -18,7 +18,7 @@ import (
 // words, its pages and whoever verifies its release ask for the same.
 func (o Options) Epsilon(e Event, delta float64) (Guarantee, error) {
 	key := identity(e)
-	if !reflect.ValueOf(key).Comparable() {
+	if !plain(reflect.ValueOf(key)) {
 		return o.epsilon(e, delta)
 	}
 	found := recentGuarantees.Find(wanted{key, delta, o}, func() (a answer) {
@@ -59,6 +59,24 @@ func identity(e Event) any {
 		return linked{len(e.Events), all}
 	}
 	return e
+}
+
+// plain says whether a value is of numbers and words alone, so that equal ones stay equal: what a pointer leads to may
+// change after it was asked for.
+func plain(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Interface:
+		return plain(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !plain(v.Field(i)) {
+				return false
+			}
+		}
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Func, reflect.Chan, reflect.UnsafePointer:
+		return false
+	}
+	return true
 }
 
 func (o Options) epsilon(e Event, delta float64) (Guarantee, error) {

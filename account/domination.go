@@ -32,7 +32,7 @@ const dominationError = 1e-9
 // Dominate certifies an event at a tail in (0, 1). The smaller the tail, the larger
 // the shift. What was certified lately is remembered: each of many devices of one program asks for the same.
 func Dominate(e Event, tail float64) (Domination, error) {
-	if !reflect.ValueOf(e).Comparable() { // several events together
+	if !plain(reflect.ValueOf(e)) { // several events together among others
 		return workOut(e, tail)
 	}
 	found := recentDominations.Find(asked{e, tail}, func() (c told) {

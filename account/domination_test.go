@@ -313,6 +313,17 @@ func TestWhatIsRememberedIsWhatIsWorkedOut(t *testing.T) {
 			}
 		}
 	}
+	// An event that is pointed to may be another one when it is asked for again.
+	changing := few
+	before, _ := account.Epsilon(&changing, 1e-6)
+	first, _ := account.Dominate(&changing, 1e-6)
+	changing.Flip = 0.1
+	if after, err := account.Epsilon(&changing, 1e-6); err != nil || after.Epsilon <= before.Epsilon {
+		t.Errorf("a changed event has epsilon %v after %v, %v", after.Epsilon, before.Epsilon, err)
+	}
+	if second, err := account.Dominate(&changing, 1e-6); err != nil || second.Shift <= first.Shift {
+		t.Errorf("a changed event has shift %v after %v, %v", second.Shift, first.Shift, err)
+	}
 	alone := account.All{Events: []account.Event{few}}
 	events = append(events, account.Repeat{Event: few, Rounds: 3}, account.Repeat{Event: alone, Rounds: 2}, alone, account.All{Events: []account.Event{more, few}}, account.All{Events: []account.Event{few, few, more}},
 		account.All{Events: []account.Event{few, alone}}, account.All{Events: []account.Event{nil}})
