@@ -19,7 +19,17 @@ type Labels struct {
 	Constants string `json:"constants,omitempty"`
 	// Against, if above zero: class Against-1 is told from all others, and no more.
 	Against int `json:"against,omitempty"`
+	// Features that clusters and models see: 50 principal components of pixels if empty, or one of LabelFeatures.
+	Features string `json:"features,omitempty"`
 }
+
+// LabelFeatures are what Labels.Features may be beside empty.
+var LabelFeatures = []string{Pixels, OrientedGradients}
+
+const (
+	Pixels            = "pixels"    // as they come
+	OrientedGradients = "gradients" // 351 principal components of them
+)
 
 // LabelMethods are what Labels.Method may be.
 var LabelMethods = []string{ClusterRR, UniformRR, LikelihoodRR, TwoStages, DPSGD, PeerToPeer, NoPrivacy}
@@ -40,6 +50,7 @@ func (l Labels) validate(f *faults) {
 	f.check(!l.clustered() || l.Clusters >= 1 && l.Clusters <= 10_000, "%d clusters: %s has 1 to 10000", l.Clusters, l.Method)
 	f.check(l.Method != ClusterRR || l.Heterogeneity > 0 && l.Heterogeneity <= 0.5, "heterogeneity %v: must be above 0, at most 0.5", l.Heterogeneity)
 	f.check(l.Constants == "" || l.Constants == "sound" || l.Constants == "paper", "constants %q: choose sound or paper", l.Constants)
+	f.check(l.Features == "" || slices.Contains(LabelFeatures, l.Features), "features %q: choose one of %v, or none", l.Features, LabelFeatures)
 	f.check(l.Against >= 0 && l.Against <= 1000, "class %d against all others: must be one of them", l.Against)
 }
 
@@ -54,6 +65,9 @@ func (l Labels) String() string {
 	}
 	if l.Constants == "paper" {
 		s += ", constants as printed"
+	}
+	if l.Features != "" {
+		s += ", features: " + l.Features
 	}
 	return s
 }

@@ -13,22 +13,24 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/dp/encode/inputs"
 	"github.com/confetti-dp/confetti/internal/learn/training"
 	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
 	"github.com/confetti-dp/confetti/lab/train/cluster"
 	"github.com/confetti-dp/confetti/lab/train/featuremap"
+	"github.com/confetti-dp/confetti/lab/train/synthetic"
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// components are the principal ones of pixels that models see.
-const components = 50
+// components are the principal ones of pixels that models see, and orientedComponents those of oriented gradients.
+const components, orientedComponents = 50, 351
 
 // task is a data set made ready: public features, and labels that are to be protected.
 type task struct {
 	set           *dataset.Set
-	train, test   blas32.General // in principal components, of mean square one
+	train, test   blas32.General // features, of mean square one
 	labels, tests []int
 	classes       int
 	exact         float64 // accuracy without privacy
@@ -37,16 +39,31 @@ type task struct {
 	tell          featuremap.Progress
 }
 
-// prepare makes a set ready. Features are public, those of the respondents themselves, so that
+// prepare makes a set ready with features of pixels. They are public and those of the respondents themselves, so that
 // components are too.
-func prepare(set *dataset.Set, seed uint64, tell simulate.Progress) (*task, error) {
+func prepare(set *dataset.Set, features string, seed uint64, tell simulate.Progress) (*task, error) {
 	t := &task{set: set, classes: len(set.Classes), labels: set.Train.Y, tests: set.Test.Y, seed: seed, tell: featuremap.Progress(tell), clusters: map[[2]int][]int{}}
-	tell("principal directions", 0, 1)
-	directions, train, err := cluster.Directions(set.Train.X, min(components, set.Dimension(), set.Train.X.Rows-1))
+	tell("features", 0, 1)
+	var err error
+	switch t.train, t.test = dataset.Copied(set.Train.X), dataset.Copied(set.Test.X); features {
+	case "":
+		err = t.components(components)
+	case experiments.OrientedGradients:
+		side := inputs.Size{Width: synthetic.Side, Height: synthetic.Side}
+		if set.Dimension() != side.Width*side.Height {
+			return nil, &inadmissible{fmt.Errorf("oriented gradients are of %d by %d pixels, and records of %s have %d numbers", side.Width, side.Height, set.Name, set.Dimension())}
+		}
+		if t.train, err = featuremap.Oriented(t.train, side, t.tell); err != nil {
+			return nil, err
+		}
+		if t.test, err = featuremap.Oriented(t.test, side, t.tell); err != nil {
+			return nil, err
+		}
+		err = t.components(orientedComponents)
+	}
 	if err != nil {
 		return nil, err
 	}
-	t.train, t.test = train, directions.Project(dataset.Copied(set.Test.X))
 	sum := 0.0
 	for _, v := range t.train.Data {
 		sum += float64(v) * float64(v)
@@ -54,6 +71,15 @@ func prepare(set *dataset.Set, seed uint64, tell simulate.Progress) (*task, erro
 	scale(t.train, sum/float64(len(t.train.Data)))
 	scale(t.test, sum/float64(len(t.train.Data)))
 	return t, nil
+}
+
+// components puts so many principal components in the place of features, as many as there can be.
+func (t *task) components(n int) error {
+	directions, train, err := cluster.Directions(t.train, min(n, t.train.Cols, t.train.Rows-1))
+	if err == nil {
+		t.train, t.test = train, directions.Project(t.test)
+	}
+	return err
 }
 
 // against has two classes: one, and all others.
@@ -125,7 +151,7 @@ func (t *task) withoutPrivacy() (float64, error) {
 
 // Run measures a cell.
 func Run(c experiments.Cell, set *dataset.Set, tell simulate.Progress) (experiments.Result, error) {
-	t, err := prepare(set, c.Seed, tell)
+	t, err := prepare(set, c.Labels.Features, c.Seed, tell)
 	if err != nil {
 		return experiments.Result{}, err
 	}
@@ -176,26 +202,19 @@ var Kind = &experiments.Kind{
 type bench struct {
 	data experiments.Data
 	last *task
-	name string
+	name string // of its data set and features
 }
 
 func (b *bench) Shared(c experiments.Cell) string {
-	return fmt.Sprint(c.Labels.Against, " ", c.Labels.Clusters)
+	return fmt.Sprint(c.Labels.Against, " ", c.Labels.Clusters, " ", c.Labels.Features)
 }
 
 func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
-	if b.last == nil || b.name != c.Dataset || b.last.seed != c.Seed {
-		b.last = nil // let go of the memory before more is taken
-		set, err := b.data.Set(c.Dataset)
-		if err != nil {
-			return experiments.Measured{}, err
-		}
-		if b.last, err = prepare(set, c.Seed, func(string, int, int) {}); err != nil {
-			return experiments.Measured{}, err
-		}
-		b.name = c.Dataset
+	t, err := b.task(c)
+	var res experiments.Result
+	if err == nil {
+		res, err = t.measure(c)
 	}
-	res, err := b.last.measure(c)
 	if inadmissible := (&inadmissible{}); errors.As(err, &inadmissible) {
 		return experiments.Measured{Cell: c, Reason: err.Error()}, nil
 	}
@@ -203,6 +222,22 @@ func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {
 		return experiments.Measured{}, err
 	}
 	return experiments.Measured{Cell: c, Result: &res}, nil
+}
+
+// task returns a cell's data set made ready: the last one, or another in its place.
+func (b *bench) task(c experiments.Cell) (*task, error) {
+	name := c.Dataset + " " + c.Labels.Features
+	if b.last != nil && b.name == name && b.last.seed == c.Seed {
+		return b.last, nil
+	}
+	b.last = nil // let go of the memory before more is taken
+	set, err := b.data.Set(c.Dataset)
+	if err != nil {
+		return nil, err
+	}
+	b.last, err = prepare(set, c.Labels.Features, c.Seed, func(string, int, int) {})
+	b.name = name
+	return b.last, err
 }
 
 // inadmissible says why a mechanism does not take parameters.

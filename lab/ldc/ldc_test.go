@@ -5,8 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/blas/blas32"
+
 	"github.com/confetti-dp/confetti/internal/dataset"
+	"github.com/confetti-dp/confetti/internal/seeded"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/lab/train/featuremap"
+	"github.com/confetti-dp/confetti/lab/train/synthetic"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -58,6 +63,52 @@ func TestEveryMethodLearns(t *testing.T) {
 				t.Errorf("%s: %s: %v", s.Name, c, err)
 			}
 		}
+	}
+}
+
+// Clusters and models see other features where a cell says so. Records that have none of these are a cell without a result.
+func TestFeatures(t *testing.T) {
+	set, err := dataset.Generate(1, dataset.GenerateOptions{Train: 1000, Test: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	images, labels := synthetic.Labelled(seeded.New(1), 1200, 4)
+	stacked := featuremap.Stacked(images)
+	part := func(from, to int) dataset.Labelled {
+		return dataset.Labelled{X: blas32.General{Rows: to - from, Cols: stacked.Cols, Stride: stacked.Stride, Data: stacked.Data[from*stacked.Stride:]}, Y: labels[from:to]}
+	}
+	drawn := &dataset.Set{Name: "drawn", Synthetic: true, Classes: []string{"a", "b", "c", "d"}, Train: part(0, 1000), Test: part(1000, 1200)}
+	b := &bench{data: experiments.Data{Set: func(name string) (*dataset.Set, error) {
+		if name == "drawn" {
+			return drawn, nil
+		}
+		return set, nil
+	}}}
+	measure := func(of, features string) experiments.Measured {
+		l := clustered(3, 20, "")
+		l.Features = features
+		m, err := b.Measure(experiments.Cell{Dataset: of, Seed: 1, Runs: 1, Labels: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	found := map[float64]bool{}
+	for _, features := range append(experiments.LabelFeatures, "") {
+		m := measure("drawn", features)
+		if m.Result == nil || m.Result.Learned.Accuracy < 0.5 {
+			t.Fatalf("%q: %+v", features, m)
+		}
+		found[m.Result.Learned.AccuracyNoPrivacy] = true
+	}
+	if len(found) != 3 {
+		t.Errorf("three kinds of features give %v without privacy", found)
+	}
+	if m := measure("mnist", experiments.OrientedGradients); m.Result != nil || !strings.Contains(m.Reason, "oriented gradients are of 28 by 28 pixels") {
+		t.Errorf("%+v", m)
+	}
+	if err := (experiments.Cell{Dataset: "mnist", Runs: 1, Labels: experiments.Labels{Method: experiments.UniformRR, Epsilon: 1, Features: "smells"}}).Validate(); err == nil || !strings.Contains(err.Error(), `features "smells"`) {
+		t.Errorf("features that nobody has: %v", err)
 	}
 }
 
