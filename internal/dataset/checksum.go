@@ -11,8 +11,13 @@ import (
 )
 
 // Checksum returns the SHA-256 of the names and bytes of a file, or of all files of a folder in the order of their
-// names: results say by it which data they are of.
+// names: results say by it which data they are of. A folder may be a link to one.
 func Checksum(path string) (string, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return "", err
+		}
+	}
 	h := sha256.New()
 	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

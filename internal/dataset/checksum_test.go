@@ -21,6 +21,13 @@ func TestChecksumsTellDataApart(t *testing.T) {
 	if want := "408e5b7a92221a051491158c0d15a8d6594bb09115cf53e0a1359e7a05321f40"; err != nil || got != want {
 		t.Errorf("%s %v", got, err)
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if linked, err := Checksum(link); err != nil || linked != got {
+		t.Errorf("by a link %s %v", linked, err)
+	}
 	write("b.txt", "twp")
 	if other, err := Checksum(dir); err != nil || other == got {
 		t.Error("another byte, the same checksum", err)

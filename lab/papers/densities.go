@@ -131,7 +131,7 @@ func stem(name string) string {
 
 var setWords = map[string]string{
 	"agnews": "AG news (12,000)", "agnews_lsa256": "AG news (40,000)", "agnews_lsa256@30000": "AG news, 30,000 a class", "sst2": "SST-2", "dbpedia14": "DBPedia-14", "dbpedia14@40000": "DBPedia-14, 40,000 a class",
-	"lending_club": "Lending Club", "sst2_glue": "SST-2 (GLUE)", "sst2_glue@33674": "SST-2 (GLUE), 33,674 a class", "agnews_mpnet@30000": "AG news by the sentence encoder, 30,000 a class", "dbpedia14_mpnet@40000": "DBPedia-14 by the sentence encoder, 40,000 a class", "sst2_glue_mpnet@33674": "SST-2 (GLUE) by the sentence encoder, 33,674 a class",
+	"lending_club": "Lending Club", "sst2_glue": "SST-2 (GLUE)", "sst2_glue@33674": "SST-2 (GLUE), 33,674 a class", "agnews_mpnet@30000": "AG news, sentences, 30,000 a class", "dbpedia14_mpnet@40000": "DBPedia-14, sentences, 40,000 a class", "sst2_glue_mpnet@33674": "SST-2, sentences, 33,674 a class",
 	"agnews_mpnet": "AG news (40,000) by the sentence encoder", "dbpedia14_mpnet": "DBPedia-14 by the sentence encoder", "sst2_glue_mpnet": "SST-2 (GLUE) by the sentence encoder", "agnews_glove": "AG news (40,000) by means of GloVe's vectors", "mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "cifar-like": "CIFAR-10's size (made-up vectors)", "dbpedia-like": "made up in DBPedia's size", "cifar10_subset": "CIFAR-10, a fifth",
 }
 
