@@ -23,8 +23,8 @@ func Names() []string {
 // test_x.npy, test_y.npy) with the names of the classes (classes.txt) and a
 // vocabulary in the same space (vocab.txt, vocab_x.npy). Image sets are
 // gzipped IDX files, or gzipped JPEGs; each image is scaled to unit length.
-// Any other folder is read as a text set. A set without a folder is an error
-// that is fs.ErrNotExist.
+// Any other folder is read as a text set. Load returns fs.ErrNotExist for a set
+// without a folder.
 func Load(dir, name string) (*Set, error) {
 	known := slices.Contains(Names(), name)
 	if dir == "" && known {
@@ -65,12 +65,12 @@ func Load(dir, name string) (*Set, error) {
 	return s, nil
 }
 
-// absent says of a set that it has no folder.
+// absent holds what a user is told of a set without a folder.
 type absent string
 
 func (a absent) Error() string { return string(a) }
 
-// Is says that the error is fs.ErrNotExist.
+// Is matches fs.ErrNotExist.
 func (a absent) Is(target error) bool { return target == fs.ErrNotExist }
 
 func loadText(dir string) (s *Set, err error) {

@@ -23,7 +23,7 @@ type Labels struct {
 	Features string `json:"features,omitempty"`
 }
 
-// LabelFeatures are what Labels.Features may be beside empty.
+// LabelFeatures lists the names that Labels.Features takes.
 var LabelFeatures = []string{Pixels, OrientedGradients}
 
 const (

@@ -29,7 +29,7 @@ anything: hundreds of bits share it, so that everything together with nobody hon
 
     confetti-lab run kde --all --data DIR --out results      # goes on where it was stopped
 
-Data: agnews_lsa256 is AG news as 256 latent directions of words, and so are DBPedia-14 and SST-2 (GLUE), where the paper has sentence embeddings of 768 dimensions. Sets *by the sentence encoder* have the paper's features, which lab/kde/sentences.py makes of our texts; a data folder without them leaves their rows out. What is said to have so many a class (AG news, 30,000 a class) has as many respondents in each class as the paper, each real record held by several of them, and as many Fourier features as the paper, 768. The
+Data: agnews_lsa256 is AG news as 256 latent directions of words, and so are DBPedia-14 and SST-2 (GLUE), where the paper has sentence embeddings of 768 dimensions. Sets *by the sentence encoder* have the paper's features, which lab/kde/sentences.py makes of our texts; a data folder without them leaves their rows out. Rows of so many a class (AG news, 30,000 a class) have the paper's number of respondents in each, of whom several hold one real record. They have the paper's number of Fourier features, 768. The
 paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixels, and made-up vectors of that size, stand in. How and why numbers differ, and what goes beyond the paper: [results-kde.md](../results-kde.md).`,
 	}
 	table := func(name, set, ours string, sets ...string) item {
