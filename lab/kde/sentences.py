@@ -13,7 +13,7 @@ The encoder is all-mpnet-base-v2: 768 numbers, the mean over a text's pieces, of
 agnews_lsa256 is, in 16-bit floats. Public rows, at the head of the files, are not among them: nobody who answers wrote
 them. Its words are the first --words of the paper's list. NAME_mpnet.sha256 has the checksum of each of its files, and its
 own SHA-256 is the one that pages print of the set. A set is there whole or not at all. What was encoded is kept in
-OUT/parts, so that a stopped run goes on. Two cores encode some 25 texts a second.
+OUT/parts, so that a stopped run goes on. Two cores encode some 13 news a second.
 """
 import argparse
 import csv
@@ -24,7 +24,7 @@ import shutil
 import sys
 
 NEWS_PUBLIC, GLUE_PUBLIC = 12_406, 10_000  # as lab/datasets/texts.go has them
-BATCH, PART, LONGEST = 64, 2_048, 384  # texts at once, texts that are kept at once, pieces of a text
+BATCH, PART, LONGEST = 16, 2_048, 384  # texts at once, texts that are kept at once, pieces of a text
 SETS = ("agnews", "dbpedia14", "sst2_glue")
 
 
