@@ -65,7 +65,7 @@ func Load(dir, name string) (*Set, error) {
 	return s, nil
 }
 
-// absent holds what a user is told of a set without a folder.
+// absent tells a user that a set has no folder.
 type absent string
 
 func (a absent) Error() string { return string(a) }

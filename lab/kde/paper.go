@@ -21,7 +21,7 @@ var inWords = append([]string{"agnews_lsa256", "agnews" + averaged, "dbpedia14" 
 // The paper's three sets of texts by its encoder, with as many respondents in a class as it has.
 const dbpediaEncoded, newsEncoded, phrasesEncoded = "dbpedia14" + encoded + "@40000", "agnews" + encoded + "@30000", "sst2_glue" + encoded + "@33674"
 
-// inFigures are the sets of the paper's figures: those that stand in, and its texts by its encoder.
+// inFigures lists the sets of the paper's figures: those that stand in, and its texts by its encoder.
 var inFigures = append(standIns[:4:4], dbpediaEncoded, newsEncoded, phrasesEncoded)
 
 // paperRuns is how often the paper runs each cell.
