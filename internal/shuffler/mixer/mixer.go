@@ -261,19 +261,33 @@ func (c Crowd) Do(ctx context.Context, h *shuffler.Hop, s blob.Store, step Step)
 	return c.scatter(ctx, h, s, step.Number)
 }
 
+// read returns a part as it was laid out.
+func (c Crowd) read(ctx context.Context, s blob.Store, i int) ([]byte, error) {
+	part, err := s.Get(ctx, c.partName(i))
+	if err != nil {
+		return nil, err
+	}
+	return c.Key.Open(c.partName(i), part)
+}
+
+// gone reports whether an error says that a blob is not there, or is another one.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed)
+}
+
 func (c Crowd) scatter(ctx context.Context, h *shuffler.Hop, s blob.Store, i int) error {
 	if i < 0 || i >= c.Parts() {
 		return fmt.Errorf("mixer: there is no part %d", i)
 	}
-	part, err := s.Get(ctx, c.partName(i))
-	if err == nil {
-		part, err = c.Key.Open(c.partName(i), part)
-	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed) {
-		if names, fault := s.List(ctx, c.Under); fault != nil || len(names) == 0 {
+	part, err := c.read(ctx, s, i)
+	if gone(err) {
+		if there, fault := c.there(ctx, s, "part"); fault != nil || len(there) == 0 { // what steps write may be there already
 			return errors.Join(ErrElsewhere, fault)
 		}
-		return errors.Join(fmt.Errorf("%w: %w", ErrLost, err), c.put(ctx, s, c.lostName(), nil))
+		// The store may have been put back since: a part is lost when it lacks beside others.
+		if part, err = c.read(ctx, s, i); gone(err) {
+			return errors.Join(fmt.Errorf("%w: %w", ErrLost, err), c.put(ctx, s, c.lostName(), nil))
+		}
 	}
 	if err != nil {
 		return err
@@ -309,7 +323,7 @@ func (c Crowd) gather(ctx context.Context, h *shuffler.Hop, s blob.Store, j int)
 		}
 	}
 	did, err := h.Gather(c.Key, c.Crowd, j, c.Buckets, deals)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, shuffler.ErrSealed) {
+	if gone(err) {
 		// The deal was lost: its part is scattered once more.
 		return errors.Join(err, c.undo(ctx, s, scattered, at))
 	}

@@ -49,8 +49,8 @@ func TestWorkersOnABucketAreKilled(t *testing.T) {
 	}
 }
 
-// loses empties the bucket when a hop's crowds are laid out in it, and puts all back when the hop says
-// that nothing is there.
+// loses empties the bucket at once when a hop's crowds are laid out in it, and puts all back at once when the hop says
+// that nothing is there: of a bucket that is there in part, crowds are lost.
 func (f *fleet) loses(service *blobtest.Service) {
 	const gone = "the store has nothing of a crowd"
 	aside, back := f.t.TempDir(), make(chan struct{})
@@ -60,12 +60,14 @@ func (f *fleet) loses(service *blobtest.Service) {
 		}
 	}
 	said := f.run(mishap{dooms: map[string][]doom{"hop0.0": {{"call", fleetCrowds, "parts-marked"}}}, calls: func(f *fleet, _ string) {
-		move(service.Folder(), aside)
-		names, err := os.ReadDir(service.Folder())
-		f.check(err)
-		for _, name := range names {
-			f.check(os.RemoveAll(filepath.Join(service.Folder(), name.Name())))
-		}
+		service.Alone(func(folder string) {
+			move(folder, aside)
+			names, err := os.ReadDir(folder)
+			f.check(err)
+			for _, name := range names {
+				f.check(os.RemoveAll(filepath.Join(folder, name.Name())))
+			}
+		})
 		go func() {
 			defer close(back)
 			if !f.until(mishap{}, func() bool { return strings.Contains(f.town.status("hop0.0"), gone) }) {
@@ -74,7 +76,7 @@ func (f *fleet) loses(service *blobtest.Service) {
 			if batches, err := f.db.Batches(context.Background(), f.signed.Plan.Name()); err != nil || len(batches) > 0 {
 				f.t.Errorf("of a bucket that has lost all, %d batches came: %v", len(batches), err)
 			}
-			move(aside, service.Folder())
+			service.Alone(func(folder string) { move(aside, folder) })
 		}()
 	}})
 	select {

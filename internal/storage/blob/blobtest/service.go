@@ -37,6 +37,7 @@ type Service struct {
 	door    *httptest.Server
 	through *httputil.ReverseProxy
 
+	held   sync.RWMutex // by each request that is passed on, and by whoever changes the folder
 	mu     sync.Mutex
 	fault  func(*http.Request) Fault
 	closed chan struct{}
@@ -165,10 +166,10 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "<Error><Code>SlowDown</Code><Message>"+Secret+"</Message></Error>") // which no error of ours repeats
 	case Half:
 		r.Body = io.NopCloser(io.MultiReader(io.LimitReader(r.Body, r.ContentLength/2), broken{}))
-		s.through.ServeHTTP(w, r)
+		s.pass(w, r)
 	case Cut:
 		answer := httptest.NewRecorder()
-		s.through.ServeHTTP(answer, r)
+		s.pass(answer, r)
 		body := answer.Body.Bytes()
 		for name, values := range answer.Header() {
 			w.Header()[name] = values
@@ -182,7 +183,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	case Forget:
-		s.through.ServeHTTP(httptest.NewRecorder(), r)
+		s.pass(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
 	case Flip:
 		body, err := io.ReadAll(r.Body)
@@ -193,7 +194,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			body[len(body)/2] ^= 1
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		s.through.ServeHTTP(w, r)
+		s.pass(w, r)
 	case Stall:
 		io.Copy(io.Discard, r.Body)
 		select {
@@ -203,8 +204,22 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Lose:
 		http.NotFound(w, r)
 	default:
-		s.through.ServeHTTP(w, r)
+		s.pass(w, r)
 	}
+}
+
+// pass hands a request on to the program, but not while the folder is changed.
+func (s *Service) pass(w http.ResponseWriter, r *http.Request) {
+	s.held.RLock()
+	defer s.held.RUnlock()
+	s.through.ServeHTTP(w, r)
+}
+
+// Alone changes the folder while no request is under way: requests that come meanwhile wait.
+func (s *Service) Alone(change func(folder string)) {
+	s.held.Lock()
+	defer s.held.Unlock()
+	change(s.folder)
 }
 
 type broken struct{}
