@@ -9,6 +9,7 @@ import (
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/lab/experiments"
+	"github.com/confetti-dp/confetti/release"
 )
 
 func ofDensity(c experiments.Cell) bool { return c.Density.Bitsum != "" }
@@ -162,4 +163,31 @@ func sorted(c Cells) Cells {
 	return slices.CompactFunc(out, func(a, b experiments.Measured) bool {
 		return rank(a) == rank(b) && a.Cell.Density.Epsilon == b.Cell.Density.Epsilon
 	})
+}
+
+// missed sets how far densities are off beside accuracies, by sums and epsilon: a table for each data set.
+func missed(c Cells) (tables []release.Table) {
+	at := c.where(queried)
+	for _, set := range datasets(at) {
+		of := sorted(at.where(func(x experiments.Cell) bool { return x.Dataset == set }))
+		epsilons := epsilonsOf(of)
+		t := release.Table{Title: called(set) + ", error of a density / accuracy in percent, " + runsOf(of), Columns: columns("sums and accounting")}
+		for _, e := range epsilons {
+			t.Columns = append(t.Columns, release.Column{Label: fmt.Sprintf("epsilon %g", e)})
+		}
+		for from := 0; from < len(of); {
+			words, cells := summed(of[from]).words, map[float64]string{}
+			for ; from < len(of) && summed(of[from]).words == words; from++ {
+				r := of[from].Result
+				cells[of[from].Cell.Density.Epsilon] = number(r.KDERMSE) + " / " + percent(r.Accuracy, 0)
+			}
+			line := []string{words}
+			for _, e := range epsilons {
+				line = append(line, cmp.Or(cells[e], none))
+			}
+			t.Rows = append(t.Rows, row(line...))
+		}
+		tables = append(tables, t)
+	}
+	return tables
 }
