@@ -61,7 +61,7 @@ func TestThroughPgbouncer(t *testing.T) {
 	keeptest.Run(t, keeptest.Engine{Shared: true, New: func(t testing.TB) keeptest.Disk {
 		execute(t, server.DSN(), "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public")
 		d, _ := disk(t, Config{URL: url, Keys: folder(t)})
-		d.Kill = nil
+		d.Kill, d.Spoil = nil, spoil(server.DSN()) // past the pooler, which hands on what pgx prepares
 		return d
 	}})
 	err := Make(t.Context(), Config{URL: bouncer(t, server, "statement")})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
@@ -20,14 +19,19 @@ import (
 // line is what is known of a connection besides.
 type line struct {
 	committing, warned atomic.Bool
+	prepares           bool // statements, by name
 }
 
 var errCommitting = errors.New("keep: a commit is never cancelled")
 
 // watch lets a connection remember warnings at a commit, and never cancels one: while it waits
-// for a standby, a cancelled commit is there, and visible to all, without the standby.
-func watch(_ context.Context, c *pgx.ConnConfig) error {
-	l := &line{}
+// for a standby, a cancelled commit is there, and visible to all, without the standby. It prepares statements
+// until a pooler was seen.
+func (s *store) watch(_ context.Context, c *pgx.ConnConfig) error {
+	l := &line{prepares: !s.pooled.Load()}
+	if l.prepares {
+		c.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	}
 	dial := (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 6}}).DialContext
 	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if l.committing.Load() { // pgconn asks for the cancelling of what it has lost
@@ -47,7 +51,13 @@ func watch(_ context.Context, c *pgx.ConnConfig) error {
 	return nil
 }
 
-func lineOf(c *pgxpool.Conn) *line { return c.Conn().PgConn().CustomData()["line"].(*line) }
+func lineOf(c *pgx.Conn) *line { return c.PgConn().CustomData()["line"].(*line) }
+
+// fits lets go of a connection that prepares statements where a pooler was seen, which would hand the next transaction to
+// a server process that does not know them.
+func (s *store) fits(_ context.Context, conn *pgx.Conn) (bool, error) {
+	return !lineOf(conn).prepares || !s.pooled.Load(), nil
+}
 
 // refusal is why a server is not written to, in words for its operator.
 type refusal struct{ why string }
@@ -55,14 +65,16 @@ type refusal struct{ why string }
 func (r refusal) Error() string { return r.why }
 
 // demand refuses a server that may lose what it has acknowledged. Each connection asks: behind
-// an address may stand another server than before.
-func demand(ctx context.Context, conn *pgx.Conn) error {
+// an address may stand another server than before. A pooler shows itself: it answers for a server
+// process of another number than that of which it told when the connection was made.
+func (s *store) demand(ctx context.Context, conn *pgx.Conn) error {
 	var recovery, standbys bool
 	var fsync, pages, commit, names string
-	err := conn.QueryRow(ctx, `SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
+	var process uint32
+	err := conn.QueryRow(ctx, `SELECT pg_backend_pid(), pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
 		current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
-		EXISTS (SELECT FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup') OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical')`).
-		Scan(&recovery, &fsync, &pages, &commit, &names, &standbys)
+		EXISTS (SELECT FROM pg_stat_replication WHERE state IS DISTINCT FROM 'backup') OR EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical')`, pgx.QueryExecModeExec).
+		Scan(&process, &recovery, &fsync, &pages, &commit, &names, &standbys)
 	switch {
 	case err != nil:
 		return err
@@ -76,6 +88,9 @@ func demand(ctx context.Context, conn *pgx.Conn) error {
 		return refusal{"the server has synchronous_commit " + commit + ", and loses what it acknowledged: set it to on"}
 	case standbys && names == "":
 		return refusal{"the server has standbys and waits for none: one that is promoted has forgotten what was acknowledged, and nothing shows it: set synchronous_standby_names"}
+	}
+	if process != conn.PgConn().PID() {
+		s.pooled.Store(true)
 	}
 	return nil
 }

@@ -3,8 +3,9 @@
 // cmd/confetti-shuffler-postgres, cmd/internal/server/roles and internal/service/analyzerd/rows.
 //
 // Every transaction says what it needs of the server: READ COMMITTED, a commit that waits
-// for the disk and for the standbys, warnings. Locks and settings are a transaction's, and no
-// statement is prepared by name, so that a pooler of transactions may stand between.
+// for the disk and for the standbys, warnings. Locks and settings are a transaction's, and
+// statements are prepared by name only where the server itself answers, so that a pooler of transactions may stand
+// between.
 //
 // A table holds keys of rows in the clear. Their values are sealed unless Config says
 // otherwise, by the shelf's key, which Drop destroys where Config.Keys has it.
@@ -63,6 +64,7 @@ const (
 	connections = 16
 	writers     = 8
 	streams     = 4
+	prepared    = 128 // statements of each, at most: its server process keeps their plans
 )
 
 type store struct {
@@ -71,6 +73,7 @@ type store struct {
 	schema  string
 	process []byte        // its row in each table
 	idle    time.Duration // how long a transaction may wait for its process
+	pooled  atomic.Bool   // a pooler was seen between
 	writing chan struct{}
 	reading chan struct{}
 
@@ -154,11 +157,10 @@ func connect(ctx context.Context, c Config) (*store, error) {
 		return nil, errors.New("keep: the database URL cannot be read, or a file that it names: write postgres://user@host/database")
 	}
 	config.MaxConns = connections
-	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
-	config.BeforeConnect = watch
-	config.AfterConnect = demand
+	config.ConnConfig.DefaultQueryExecMode, config.ConnConfig.StatementCacheCapacity = pgx.QueryExecModeExec, prepared
 	s := &store{config: c, idle: idle, writing: make(chan struct{}, writers), reading: make(chan struct{}, streams), shelves: map[string]*shelf{}, process: drawn(8)}
 	s.open, s.close = context.WithCancel(context.Background())
+	config.BeforeConnect, config.AfterConnect, config.PrepareConn = s.watch, s.demand, s.fits
 	if s.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, explain(ctx, err)
 	}

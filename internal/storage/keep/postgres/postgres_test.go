@@ -39,11 +39,16 @@ func disk(t testing.TB, c Config) (keeptest.Disk, Config) {
 		Kill: func() {
 			execute(t, c.URL, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE '%confetti%' OR query = 'COMMIT'")
 		},
-		Spoil: func(tb testing.TB, shelf string, t keep.Table, key string) {
-			table := fmt.Sprintf("confetti_s%d", scalar[int](tb, c.URL, "SELECT number FROM confetti_shelves WHERE shelf = $1", shelf))
-			execute(tb, c.URL, fmt.Sprintf("UPDATE %s SET v = set_bit(v, 9, 1 - get_bit(v, 9)) WHERE t = %d AND k = '%s'", table, t, key))
-		},
+		Spoil: spoil(c.URL),
 	}, c
+}
+
+// spoil returns what changes a bit of a row in the database of a URL.
+func spoil(url string) func(tb testing.TB, shelf string, t keep.Table, key string) {
+	return func(tb testing.TB, shelf string, t keep.Table, key string) {
+		table := fmt.Sprintf("confetti_s%d", scalar[int](tb, url, "SELECT number FROM confetti_shelves WHERE shelf = $1", shelf))
+		execute(tb, url, fmt.Sprintf("UPDATE %s SET v = set_bit(v, 9, 1 - get_bit(v, 9)) WHERE t = %d AND k = '%s'", table, t, key))
+	}
 }
 
 func folder(t testing.TB) blob.Store {

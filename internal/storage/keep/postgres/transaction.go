@@ -172,7 +172,7 @@ func (tx *transaction) commit(ctx context.Context) error {
 }
 
 func (tx *transaction) committed() error {
-	l := lineOf(tx.conn)
+	l := lineOf(tx.conn.Conn())
 	l.warned.Store(false)
 	l.committing.Store(true)
 	tag, err := tx.conn.Exec(context.Background(), "COMMIT")
