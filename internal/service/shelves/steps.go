@@ -52,7 +52,8 @@ type sighting struct {
 
 const (
 	stepsShelf = "steps"
-	look       = 100 * time.Millisecond // how often a process looks for a task
+	look       = 100 * time.Millisecond // how soon a process looks for a task again
+	mostLook   = time.Second            // and at most, where it has found none for as long
 	pause      = 2 * time.Second        // before a process takes a task again that it has failed in, at most
 )
 
@@ -114,9 +115,10 @@ type Task struct {
 // errFree ends a reading: there is a free task.
 var errFree = errors.New("shelves: a task is free")
 
-// Take waits for a task, at most so long; false: there was none.
+// Take waits for a task, at most so long; false: there was none. The longer there is none, the less often it looks.
 func (s *Steps) Take(ctx context.Context, wait time.Duration) (task Task, there bool, err error) {
-	for end := time.Now().Add(wait); ; {
+	begin := time.Now()
+	for end := begin.Add(wait); ; {
 		// Without the lock of an Update, which is for those who find something.
 		names := map[string]bool{}
 		err = s.shelf.Each(ctx, tasks, "", func(name string, value []byte) error {
@@ -138,13 +140,13 @@ func (s *Steps) Take(ctx context.Context, wait time.Duration) (task Task, there 
 		} else {
 			s.keepSeen(names)
 		}
-		if time.Now().After(end) {
+		if !time.Now().Before(end) {
 			return Task{}, false, nil
 		}
 		select {
 		case <-ctx.Done():
 			return Task{}, false, ctx.Err()
-		case <-time.After(look):
+		case <-time.After(min(max(look, time.Since(begin)/2), mostLook, max(time.Until(end), look))):
 		}
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/confetti-dp/confetti/internal/service/serve"
+	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
 // processes are several that share the steps of a store.
@@ -31,6 +33,31 @@ func processes(t *testing.T, n int, lease time.Duration) (all []*Steps) {
 		all = append(all, p)
 	}
 	return all
+}
+
+// empty is a shelf without tasks that counts who looks.
+type empty struct {
+	keep.Shelf
+	looks int
+}
+
+func (e *empty) Each(context.Context, keep.Table, string, func(string, []byte) error) error {
+	e.looks++
+	return nil
+}
+
+// A process that finds no task looks ever less often, and once more when its time is over.
+func TestWhoFindsNothingLooksLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &empty{}
+		begin := time.Now()
+		if _, there, err := (&Steps{shelf: e}).Take(t.Context(), 5*time.Second); there || err != nil {
+			t.Error(there, err)
+		}
+		if lasted := time.Since(begin); e.looks > 12 || lasted < 5*time.Second || lasted > 5*time.Second+look {
+			t.Errorf("%d looks in %v", e.looks, lasted)
+		}
+	})
 }
 
 // A step is held by one process while that says something, and is another's when its holder has
