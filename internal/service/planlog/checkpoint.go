@@ -1,6 +1,7 @@
 package planlog
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -55,6 +56,12 @@ func (s *Service) follow(ctx context.Context) error {
 	}
 	if _, err := s.catchUp(get); err != nil || !there {
 		return err
+	}
+	s.mu.Lock()
+	same := s.shown.text != nil && bytes.Equal(text, s.shown.text)
+	s.mu.Unlock()
+	if same { // it was compared with entries, which stay
+		return nil
 	}
 	c, err := openCheckpoint(text, s.verifier)
 	if err == nil {

@@ -61,7 +61,8 @@ func furnish(t *testing.T, roles, single []string, s shape, settings ...string) 
 	}
 	own := *h.ring
 	h.ring = &own
-	h.web = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.authority.Pool()}, DisableKeepAlives: true}}
+	h.web = &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: h.authority.Pool()}}}
+	t.Cleanup(h.web.CloseIdleConnections)
 	for i, role := range roles {
 		if s.apart && i > 0 {
 			own := postgrestest.NewServer(t, append(settings, "fsync=on", "max_connections=300")...)
@@ -111,6 +112,7 @@ func (h *house) ask(name, method, path, mediaType, authorization string, body []
 	}
 	r.Header.Set("Content-Type", mediaType)
 	r.Header.Set("Authorization", authorization)
+	r.Close = h.doors[name] != nil // each time another process
 	res, err := h.web.Do(r)
 	if err != nil {
 		return nil, nil, err

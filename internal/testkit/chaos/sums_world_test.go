@@ -157,8 +157,12 @@ func launchLog(s setting) (process, error) {
 	if err != nil {
 		return process{}, err
 	}
+	every := 100 * time.Millisecond
+	if store != nil { // each look of each process is three statements
+		every *= 5
+	}
 	l, err := planlog.New(context.Background(), planlog.Options{
-		Common: s.common("analyzer"), Folder: s.dir, Store: store, Name: "log.test/plans", Key: key, Publishers: s.trust(), Interval: 100 * time.Millisecond,
+		Common: s.common("analyzer"), Folder: s.dir, Store: store, Name: "log.test/plans", Key: key, Publishers: s.trust(), Interval: every,
 	})
 	if err != nil {
 		return process{}, err
