@@ -105,5 +105,5 @@ func (b *bench) keep(name string, p *dataset.Population, values []estimate.Value
 		}
 		return values[cell].Mean
 	})
-	return experiments.WriteWhole(filepath.Join(dir, name+".png"), func(w io.Writer) error { return shown.Write(w) })
+	return experiments.WriteWhole(partOf(b.data.Out, name), func(w io.Writer) error { return shown.Write(w) })
 }

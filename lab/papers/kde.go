@@ -17,7 +17,8 @@ import (
 
 func kdePaper() Paper {
 	p := Paper{
-		Name: "kde", specs: kde.Specs, Title: "KDE: every table and figure",
+		Name: "kde", specs: kde.Specs, counted: numbered, Title: "KDE: every table and figure",
+		timed: "They are of a program that kept features of repeated records in memory for most cells of sets by the sentence encoder. **The program here does not**: it computes features anew, which gives the same bits and takes longer; how much longer was not measured.",
 		text: `*Shuffled differential privacy over kernel densities* asks each respondent for the bits of random features and adds them up behind a shuffler.
 
 Accuracies are percent, ± the deviation over runs, of the class of highest density. *Printed* is
@@ -29,7 +30,7 @@ anything: hundreds of bits share it, so that everything together with nobody hon
 
     confetti-lab run kde --all --data DIR --out results      # goes on where it was stopped
 
-Data: sets *by the sentence encoder*, or *sentences*, have the paper's features of 768 dimensions, which lab/kde/sentences.py makes of our texts; a data folder without them leaves their rows out. Most of their cells were measured with features of repeated records kept in memory, which is faster and gives the same bits. Beside them agnews_lsa256 is AG news as 256 latent directions of words, and so are DBPedia-14 and SST-2 (GLUE). Rows of so many a class (AG news, 30,000 a class) have the paper's number of respondents in each, of whom several hold one real record. They have the paper's number of Fourier features, 768. The
+Data: sets *by the sentence encoder*, or *sentences*, have the paper's features of 768 dimensions, which lab/kde/sentences.py makes of our texts; a data folder without them leaves their rows out. Beside them agnews_lsa256 is AG news as 256 latent directions of words, and so are DBPedia-14 and SST-2 (GLUE). Rows of so many a class (AG news, 30,000 a class) have the paper's number of respondents in each, of whom several hold one real record. They have the paper's number of Fourier features, 768. The
 paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixels, and made-up vectors of that size, stand in. How and why numbers differ, and what goes beyond the paper: [results-kde.md](../results-kde.md).`,
 	}
 	table := func(name, set, ours string, sets ...string) item {

@@ -12,7 +12,7 @@ import (
 
 func ldcPaper() Paper {
 	return Paper{
-		Name: "ldc", specs: ldc.Specs, Title: "LDC: every table and figure",
+		Name: "ldc", specs: ldc.Specs, counted: numbered, Title: "LDC: every table and figure",
 		text: `*Label differential privacy via clustering* hides labels among those of public features that are alike.
 
 Every epsilon is of one label exchanged for any other, and is the total of all that is released. Ways that say *local* keep it though everyone colludes: theirs is equal local and equal central epsilon in one. Where a curator has all labels there is no local one. The paper prints no numbers in its figures: there is nothing to draw in. DP-SGD's delta is one over the number of records, as printed. **Other than the paper**: but where a table says so clusters and models see 50 principal components of pixels, where the paper has all pixels; k-means, regression and DP-SGD are ours, where it has scikit-learn's and TensorFlow Privacy's. Of these scikit-learn's regression alone was run beside ours (*other features*). TensorFlow Privacy was not: nothing of its DP-SGD is compared with ours. Of CIFAR-10 a fifth of the records is among our data.

@@ -39,7 +39,7 @@ func ltnPaper() Paper {
 	}
 	pictures, loans := []string{"mnist"}, []string{ltn.LoansName}
 	return Paper{
-		Name: "ltn", specs: ltn.Specs, Title: "LTN: every table and figure",
+		Name: "ltn", specs: ltn.Specs, counted: "run r, from 0 on, has the seed plus r", Title: "LTN: every table and figure",
 		text: `*Learning to noise* has each respondent tell a noisy code of its record, and its label, though everyone colludes.
 
 The paper's figures carry no numbers but those in its text: they are the crosses. Its encoders are trained with privacy on a collector's own records; ours on public ones, to which nothing is promised, but for the rows of Table 2. Our own way

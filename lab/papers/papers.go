@@ -5,7 +5,6 @@ package papers
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +22,18 @@ type Paper struct {
 	text  string // what the page begins with, in Markdown
 	items []item
 	specs func() []experiments.Spec
+	// counted says how runs follow from a cell's seed, and timed what else is to be known of the minutes.
+	counted, timed string
+	// pictures writes what the page shows beside figures.
+	pictures func(d experiments.Data) error
+}
+
+// Pictures writes the files that the page shows and that are no figures, to the folder of the data. It leaves those that are there.
+func (p Paper) Pictures(d experiments.Data) error {
+	if p.pictures == nil {
+		return nil
+	}
+	return p.pictures(d)
 }
 
 // Specs returns the measurements that the paper's page is made of.
@@ -77,11 +88,18 @@ func (c Cells) one(pick func(experiments.Cell) bool) (experiments.Measured, bool
 	return found[0], true
 }
 
-// Write makes the paper's page, NAME.md, and its figures as SVG in a folder. What has not been measured
-// has a dash. It writes all figures as one PDF, NAME-figures.pdf, to the folder for print, unless that is "".
-func (p Paper) Write(folder, print string, cells Cells) error {
+// Write makes the paper's page, NAME.md, and its figures as SVG in a folder, from the cells that are kept there. What has
+// not been measured has a dash. It writes all figures as one PDF, NAME-figures.pdf, to the folder for print, unless that is "".
+func (p Paper) Write(folder, print string) error {
+	cells, err := p.Kept(folder)
+	if err != nil {
+		return err
+	}
+	if len(cells) == 0 {
+		return fmt.Errorf("%s is not there, or has no cells: measure them first", p.cellsFile(folder))
+	}
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "# %s\n\n%s\n", p.Title, p.text)
+	fmt.Fprintf(&text, "# %s\n\n%s\n\n%s\n", p.Title, p.text, p.head(cells))
 	var all []figures.Chart
 	for _, it := range p.items {
 		fmt.Fprintf(&text, "\n## %s: %s\n\n%s\n", it.name, it.title, it.text)
@@ -127,33 +145,6 @@ func (p Paper) Write(folder, print string, cells Cells) error {
 	}
 	text.WriteString(origin(cells))
 	return atomicfile.Replace(filepath.Join(folder, p.Name+".md"), text.Bytes(), 0o644)
-}
-
-// origin says what the page was made of: how many cells, the time that they took, and the data.
-func origin(cells Cells) string {
-	timed, of, seconds, sums := 0, 0, 0.0, map[string]string{}
-	for _, m := range cells {
-		if m.Result == nil {
-			continue
-		}
-		of++
-		if m.Result.Seconds > 0 {
-			timed, seconds = timed+1, seconds+m.Result.Seconds
-		}
-		if m.Result.Data != "" {
-			sums[m.Cell.Dataset] = m.Result.Data
-		}
-	}
-	text := fmt.Sprintf("\n## Where the numbers are from\n\n%d cells, ", of)
-	if timed == of {
-		text += fmt.Sprintf("which took %.0f minutes by the clock, one after the other, on two cores that others used too.\n", seconds/60)
-	} else {
-		text += fmt.Sprintf("of which %d took %.0f minutes by the clock, one after the other, on two cores that others used too; what the others took was not kept: they were taken over, with the digits that were printed, from the pages that this one leads to.\n", timed, seconds/60)
-	}
-	for _, set := range slices.Sorted(maps.Keys(sums)) {
-		text += fmt.Sprintf("\n- %s: SHA-256 %s\n", set, sums[set])
-	}
-	return text
 }
 
 // markdown writes a table, without rows and columns that nothing was measured for.

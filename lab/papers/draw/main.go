@@ -15,14 +15,7 @@ func main() {
 	flag.Parse()
 	const folder = "../docs/results"
 	for _, p := range papers.All() {
-		cells, err := p.Kept(folder)
-		if len(cells) == 0 {
-			log.Fatalf("%s: %s has no cells (%v)", p.Name, folder, err)
-		}
-		if err == nil {
-			err = p.Write(folder, *print, cells)
-		}
-		if err != nil {
+		if err := p.Write(folder, *print); err != nil {
 			log.Fatalf("%s: %v", p.Name, err)
 		}
 	}

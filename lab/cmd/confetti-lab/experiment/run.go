@@ -117,14 +117,19 @@ func (c experimentRun) measure(std terminal.Streams, spec experiments.Spec, know
 	}
 	report, finish := terminal.Progress(std.Err)
 	defer finish()
-	runner := experiments.Runner{Out: c.Out, Tell: report, Known: known, Bench: spec.Kind.Bench(experiments.Data{
+	runner := experiments.Runner{Out: c.Out, Tell: report, Known: known, Bench: spec.Kind.Bench(c.sets(report))}
+	return runner.Run(c.cells(spec))
+}
+
+// sets returns the data, and where a bench may leave files.
+func (c experimentRun) sets(report simulate.Progress) experiments.Data {
+	return experiments.Data{
 		Out: c.Out, Tell: report,
 		Set:        func(name string) (*dataset.Set, error) { return c.set(name, report) },
 		Texts:      func(name string) (*datasets.Texts, error) { return datasets.LoadTexts(c.Data, name) },
 		Words:      func() (*datasets.WordVectors, error) { return datasets.LoadWordVectors(c.Data) },
 		Population: func(name string) (*dataset.Population, error) { return datasets.LoadPopulation(c.Data, name) },
-	})}
-	return runner.Run(c.cells(spec))
+	}
 }
 
 // set returns one of the folder, of which loans have a form of their own, and what is public of another kind.
@@ -170,7 +175,13 @@ func (c experimentRun) runPaper(std terminal.Streams, paper papers.Paper) error 
 	if err := paper.Keep(c.Out, cells); err != nil {
 		return err
 	}
-	if err := terminal.Uninterrupted(func() error { return paper.Write(c.Out, "", cells) }); err != nil {
+	report, finish := terminal.Progress(std.Err)
+	err = paper.Pictures(c.sets(report))
+	finish()
+	if err != nil {
+		return err
+	}
+	if err := terminal.Uninterrupted(func() error { return paper.Write(c.Out, "") }); err != nil {
 		return err
 	}
 	return c.say(std, paper.Title, filepath.Join(c.Out, paper.Name+".md"), sum.Measured, sum.Kept, sum.Refused)
