@@ -63,15 +63,15 @@ func bill(root string) ([]byte, error) {
 	std.Licenses = []choice{{license{ID: "BSD-3-Clause", Acknowledgement: "declared"}}}
 	components := map[string]component{std.Ref: std}
 	doc := document{Format: "CycloneDX", SpecVersion: "1.6", Version: 1}
+	linked, main, err := linkedIn(root)
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range commands {
-		linked, main, err := modulesOf(root, "./"+name)
-		if err != nil {
-			return nil, err
-		}
 		program := component{Type: "application", Ref: main + "/" + name, Name: name[len("cmd/"):], Licenses: []choice{{license{ID: "Apache-2.0", Acknowledgement: "declared"}}}}
 		components[program.Ref] = program
 		of := dependency{Ref: program.Ref, On: []string{std.Ref}}
-		for _, m := range linked {
+		for _, m := range linked[name] {
 			c := library(m.Path, m.Version)
 			sum, listed := sums[m.Path+" "+m.Version]
 			if !listed {
@@ -113,32 +113,48 @@ func bill(root string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// modulesOf returns the modules, but ours, of which a command has packages in it, and
-// the path of ours.
-func modulesOf(root, command string) (linked []module, main string, err error) {
-	text, err := goTool(root, "list", "-deps", "-json=Module", command)
+// linkedIn returns the modules, but ours, of which each command has packages in it, by the command, and the path of ours.
+func linkedIn(root string) (linked map[string][]module, main string, err error) {
+	args := []string{"list", "-deps", "-json=ImportPath,Deps,Module"}
+	for _, command := range commands {
+		args = append(args, "./"+command)
+	}
+	text, err := goTool(root, args...)
 	if err != nil {
 		return nil, "", err
 	}
-	seen := map[string]bool{}
+	type listed struct {
+		ImportPath string
+		Deps       []string
+		Module     *module
+	}
+	all := map[string]listed{}
 	for d := json.NewDecoder(bytes.NewReader(text)); ; {
-		var p struct{ Module *module }
+		var p listed
 		if err := d.Decode(&p); err == io.EOF {
-			return linked, main, nil
+			break
 		} else if err != nil {
 			return nil, "", err
 		}
-		switch m := p.Module; {
-		case m == nil: // of the standard library
-		case m.Main:
-			main = m.Path
-		case m.Replace != nil:
-			return nil, "", fmt.Errorf("%s is replaced: a bill names what is published", m.Path)
-		case !seen[m.Path]:
-			seen[m.Path] = true
-			linked = append(linked, *m)
+		if all[p.ImportPath] = p; p.Module != nil && p.Module.Main {
+			main = p.Module.Path
 		}
 	}
+	linked = map[string][]module{}
+	for _, command := range commands {
+		seen := map[string]bool{}
+		for _, path := range all[main+"/"+command].Deps {
+			switch m := all[path].Module; {
+			case m == nil || m.Main: // of the standard library, or ours
+			case m.Replace != nil:
+				return nil, "", fmt.Errorf("%s is replaced: a bill names what is published", m.Path)
+			case !seen[m.Path]:
+				seen[m.Path] = true
+				linked[command] = append(linked[command], *m)
+			}
+		}
+	}
+	return linked, main, nil
 }
 
 func goTool(root string, args ...string) ([]byte, error) {

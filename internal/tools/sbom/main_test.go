@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -57,10 +58,13 @@ func faults(text []byte) []string {
 
 var packageURL = regexp.MustCompile(`^pkg:golang/[A-Za-z0-9._~/-]+@[A-Za-z0-9.+-]+$`)
 
+// first returns the bill of this tree, which is written once for the tests that read it.
+var first = sync.OnceValues(func() ([]byte, error) { return bill("../../..") })
+
 // The bill has the form of its format, holds every module of every command with the
 // hash of go.sum, and is the same each time.
 func TestTheBillIsWhatItsFormatAsksFor(t *testing.T) {
-	text, err := bill("../../..")
+	text, err := first()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +117,7 @@ func TestTheBillIsWhatItsFormatAsksFor(t *testing.T) {
 
 // Each thing that the format asks for is missed where it is not there.
 func TestABadBillIsCaught(t *testing.T) {
-	text, err := bill("../../..")
+	text, err := first()
 	if err != nil {
 		t.Fatal(err)
 	}
