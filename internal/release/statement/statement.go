@@ -59,14 +59,22 @@ func Begin(p *protocol.Protocol, crowds []tally.Crowd, came []int) release.Relea
 	return r
 }
 
-// Write writes the words of a release: all that follows from its plan and its numbers. It refuses a finding that no
-// release of the plan has.
-func (p Plan) Write(r *release.Release) error {
+// Belongs refuses a release of another plan.
+func Belongs(p *protocol.Protocol, r release.Release) error {
 	if r.Plan != p.Plan.Name() {
 		return errors.New("the release is of another plan than its words would follow from")
 	}
 	if len(r.Crowds) != p.Plan.Crowds() {
 		return fmt.Errorf("the release is of %d crowds, and its plan has %d", len(r.Crowds), p.Plan.Crowds())
+	}
+	return nil
+}
+
+// Write writes the words of a release: all that follows from its plan and its numbers. It refuses a finding that no
+// release of the plan has.
+func (p Plan) Write(r *release.Release) error {
+	if err := Belongs(p.Protocol, *r); err != nil {
+		return err
 	}
 	guarantees, err := p.Stated(p.Promise, p.Study)
 	if err != nil {

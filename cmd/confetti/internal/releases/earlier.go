@@ -10,10 +10,11 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/lift/power"
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/release/sheets"
+	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
+	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
-	"github.com/confetti-dp/confetti/release/verify"
 )
 
 // Tables returns what a release of tables tells, from its own folder.
@@ -32,22 +33,21 @@ func Tables(dir string) (t results.Crosstabs, err error) {
 	return t, nil
 }
 
-// planned reads a release with its plan.
+// planned reads a release with its plan, and refuses what Open does. It states no guarantee: that takes the accountant, and
+// numbers are read here, not words.
 func planned(dir string) (p plan.Plan, r release.Release, err error) {
-	if r, err = Open(dir); err != nil {
-		return p, r, err
-	}
-	var texts [2][]byte
-	for i, file := range []string{verify.SignedFile, verify.PlanFile} {
-		if texts[i], err = atomicfile.Read(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return p, r, err
-		}
-	}
-	signed, err := Plan(texts[0], texts[1])
+	f, err := open(dir)
 	if err != nil {
-		return p, r, fmt.Errorf("%s: %w", dir, err)
+		return p, f.release, err
 	}
-	return signed.Plan, r, nil
+	proto, err := protocol.New(f.plan.Plan)
+	if err == nil {
+		err = statement.Belongs(proto, f.release)
+	}
+	if err == nil {
+		err = results.Words(proto.Plan, proto.Question, &f.release)
+	}
+	return f.plan.Plan, f.release, f.wrong(err)
 }
 
 // Asks returns an experiment for answers that go a route: what its flags and earlier releases say.

@@ -45,31 +45,55 @@ func Plan(signed, written []byte) (s plan.Signed, err error) {
 
 // Open reads a release from its folder, or from the JSON file in it.
 func Open(path string) (r release.Release, err error) {
+	f, err := open(path)
+	if err != nil {
+		return f.release, err
+	}
+	words, err := statement.New(f.plan, f.audit)
+	if err == nil {
+		err = words.Write(&f.release)
+	}
+	return f.release, f.wrong(err)
+}
+
+// folder is what a release's folder has of it: the release without its words, and what these follow from.
+type folder struct {
+	file    string
+	release release.Release
+	plan    plan.Signed
+	audit   []byte
+}
+
+// wrong says of which release an error is.
+func (f folder) wrong(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.file, err)
+	}
+	return err
+}
+
+// open reads a release and its plan from a folder, or from beside the JSON file in it. It writes no words.
+func open(path string) (f folder, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, release.JSONFile)
 	}
+	f.file = path
 	var texts [][]byte // of the release, its plan twice, its audit
 	for _, file := range []string{path, nextTo(path, verify.SignedFile), nextTo(path, verify.PlanFile), nextTo(path, release.AuditFile)} {
 		text, err := atomicfile.Read(file)
 		switch missing := errors.Is(err, fs.ErrNotExist); {
 		case missing && file == path:
-			return r, fmt.Errorf("there is no release at %s: name its folder or its %s", path, release.JSONFile)
+			return f, fmt.Errorf("there is no release at %s: name its folder or its %s", path, release.JSONFile)
 		case err != nil && !missing:
-			return r, err
+			return f, err
 		}
 		texts = append(texts, text)
 	}
-	if _, err := release.Read(bytes.NewReader(texts[0])); err != nil { // before its plan is missed
-		return r, fmt.Errorf("%s: %w", path, err)
+	if f.release, err = release.Read(bytes.NewReader(texts[0])); err == nil { // before its plan is missed
+		f.plan, err = Plan(texts[1], texts[2])
 	}
-	signed, err := Plan(texts[1], texts[2])
-	if err == nil {
-		r, err = Read(signed, texts[0], texts[3])
-	}
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
+	f.audit = texts[3]
+	return f, f.wrong(err)
 }
 
 func nextTo(path, name string) string { return filepath.Join(filepath.Dir(path), name) }
