@@ -59,8 +59,20 @@ func Begin(p *protocol.Protocol, crowds []tally.Crowd, came []int) release.Relea
 	return r
 }
 
-// Belongs refuses a release of another plan.
-func Belongs(p *protocol.Protocol, r release.Release) error {
+// Label writes what a release's numbers are called, and refuses what Write does. It states no guarantee, which takes the accountant.
+func Label(p plan.Plan, r *release.Release) error {
+	proto, err := protocol.New(p)
+	if err == nil {
+		err = belongs(proto, *r)
+	}
+	if err != nil {
+		return err
+	}
+	return results.Words(p, proto.Question, r)
+}
+
+// belongs refuses a release of another plan.
+func belongs(p *protocol.Protocol, r release.Release) error {
 	if r.Plan != p.Plan.Name() {
 		return errors.New("the release is of another plan than its words would follow from")
 	}
@@ -73,7 +85,7 @@ func Belongs(p *protocol.Protocol, r release.Release) error {
 // Write writes the words of a release: all that follows from its plan and its numbers. It refuses a finding that no
 // release of the plan has.
 func (p Plan) Write(r *release.Release) error {
-	if err := Belongs(p.Protocol, *r); err != nil {
+	if err := belongs(p.Protocol, *r); err != nil {
 		return err
 	}
 	guarantees, err := p.Stated(p.Promise, p.Study)

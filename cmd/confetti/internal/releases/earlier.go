@@ -13,7 +13,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
 	"github.com/confetti-dp/confetti/plan"
-	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
 )
 
@@ -33,20 +32,14 @@ func Tables(dir string) (t results.Crosstabs, err error) {
 	return t, nil
 }
 
-// planned reads a release with its plan, and refuses what Open does. It states no guarantee: that takes the accountant, and
+// planned reads a release with its plan. It refuses what Open does and states no guarantee: that takes the accountant, and
 // numbers are read here, not words.
 func planned(dir string) (p plan.Plan, r release.Release, err error) {
 	f, err := open(dir)
 	if err != nil {
 		return p, f.release, err
 	}
-	proto, err := protocol.New(f.plan.Plan)
-	if err == nil {
-		err = statement.Belongs(proto, f.release)
-	}
-	if err == nil {
-		err = results.Words(proto.Plan, proto.Question, &f.release)
-	}
+	err = statement.Label(f.plan.Plan, &f.release)
 	return f.plan.Plan, f.release, f.wrong(err)
 }
 
