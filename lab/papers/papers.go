@@ -46,6 +46,7 @@ type item struct {
 	name  string // Table 3
 	title string
 	text  string // how ours is measured, or why it is not there
+	lacks string // what of the paper's is not there, and why; "": nothing
 	show  func(c Cells) (tables []release.Table, figures []figures.Chart)
 	// awaits names data sets that not every folder has; those without a cell are said to be missing.
 	awaits []string

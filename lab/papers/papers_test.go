@@ -61,6 +61,19 @@ func TestThePagesAreThoseOfTheirCells(t *testing.T) {
 	}
 }
 
+// The list in the tree is that of the papers' items.
+func TestTheListIsThatOfThePapers(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteList(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	kept, missing := os.ReadFile(filepath.Join(docs, "README.md"))
+	if err != nil || missing != nil || !bytes.Equal(got, kept) {
+		t.Errorf("docs/results/README.md is not what the papers' items give (%v, %v): go run ./papers/draw", err, missing)
+	}
+}
+
 // What is kept of cells is what was measured, each once, without plans.
 func TestCellsAreKept(t *testing.T) {
 	p, ok := Named("ldc")

@@ -1,4 +1,4 @@
-// Command draw makes the pages of docs/results and their figures again from kept cells, and with -pdf FOLDER all
+// Command draw makes the pages of docs/results, their list and their figures again from kept cells, and with -pdf FOLDER all
 // figures of a page as a PDF. Used by those who measure a cell anew, from the lab's root: go run ./papers/draw
 package main
 
@@ -18,5 +18,8 @@ func main() {
 		if err := p.Write(folder, *print); err != nil {
 			log.Fatalf("%s: %v", p.Name, err)
 		}
+	}
+	if err := papers.WriteList(folder); err != nil {
+		log.Fatal(err)
 	}
 }
