@@ -1,6 +1,7 @@
 package curator
 
 import (
+	"bufio"
 	"cmp"
 	"fmt"
 	"math"
@@ -68,8 +69,12 @@ func ReadClusters(path string, rows, smallest int) (c Clusters, err error) {
 	if err != nil {
 		return c, err
 	}
-	in, err := table.NewCSV(f)
-	f.Close()
+	defer f.Close()
+	text := bufio.NewReader(f)
+	if first, _ := text.Peek(1); string(first) == "{" {
+		return c, fmt.Errorf("%s is JSON, as clusters for devices are: give a CSV file of one column, a name and then a line for each row with its cluster; or leave this out and name public columns with --clusters-by", path)
+	}
+	in, err := table.NewCSV(text)
 	if err == nil && len(in.Names) != 1 {
 		err = fmt.Errorf("has %d columns: give one, with the cluster of each row", len(in.Names))
 	}
