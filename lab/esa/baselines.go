@@ -29,6 +29,7 @@ func (h asked) curator() (design, error) {
 	if err != nil {
 		return design{}, fmt.Errorf("central noise: %w", err)
 	}
+	g.Adjacency = h.Adjacency // which the sensitivity is of
 	sent := measure.PromisedBy(g)
 	sent.MessagesPerDevice, sent.EnvelopesPerDevice, sent.BytesPerDevice = 1, 1, envelope.X25519.Size(measure.Hops+1, payloadBytes)
 	law := noise.DiscreteGaussian{Sigma: e.Sigma}

@@ -45,7 +45,7 @@ func exactly(encoding string, epsilon float64) trial {
 func TestHistogramKeepsItsBudget(t *testing.T) {
 	p := small()
 	for _, h := range []experiments.Histogram{
-		{Encoding: experiments.OneHot}, {Encoding: experiments.Asymmetric}, {Encoding: experiments.Central},
+		{Encoding: experiments.OneHot}, {Encoding: experiments.Asymmetric}, {Encoding: experiments.Central}, {Encoding: experiments.Central, Adjacency: account.Replacement},
 		{Encoding: experiments.OneHot, Fragments: 4}, {Encoding: experiments.OneHot, Adjacency: account.Replacement}, {Encoding: experiments.OneHot, Repeats: 3},
 		{Encoding: experiments.CountMean, Hashes: 4, Width: 64}, {Encoding: experiments.Count, Hashes: 4, Width: 32, Fragments: 2},
 	} {
@@ -62,6 +62,9 @@ func TestHistogramKeepsItsBudget(t *testing.T) {
 		}
 		if e := *res.Epsilon; e > 1 || e < 0.98 || res.Delta > 1e-6 {
 			t.Errorf("%+v: central epsilon %v at delta %v", want, e, res.Delta)
+		}
+		if res.Adjacency != string(want.Adjacency) {
+			t.Errorf("%+v: epsilon of %s", want, res.Adjacency)
 		}
 		// Collisions of sketches are no noise of the devices.
 		if most := 60.; res.RMSE > res.Unbiased || !(res.Within > 0 && res.Within <= res.RMSE) || res.Unbiased > most && want.Hashes == 0 {
