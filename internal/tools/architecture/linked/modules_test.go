@@ -1,6 +1,7 @@
 package linked
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"os/exec"
@@ -110,6 +111,31 @@ var heavy = map[string][]string{
 // mostBytes are what a program may weigh, stripped, for 64-bit Linux on the common processor. Metrics of every kind, their trends,
 // code in other languages, learning from private records and choosing among models brought .5 MB, joined columns and novel classes .05, columns by a decoder .01, an accountant that remembers .02.
 var mostBytes = map[string]int64{"cmd/confetti": 25.59e6}
+
+// mostOfOthers are the lines that a device compiles of other modules, on 64-bit Linux on the common processor, comments
+// among them: as bars of our own, it may only fall. Asked: 9,800.
+const mostOfOthers = 8388
+
+// What a device believes of others stays small too.
+func TestADeviceIsMadeOfFewLinesOfOthers(t *testing.T) {
+	c := exec.Command("go", "list", "-deps", "-f", "{{$at := .}}{{with .Module}}{{if not .Main}}{{range $at.GoFiles}}{{$at.Dir}}/{{.}}\n{{end}}{{end}}{{end}}", "./client")
+	c.Dir, c.Env = "../../../..", append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
+	out, err := c.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, name := range strings.Fields(string(out)) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines += bytes.Count(text, []byte("\n"))
+	}
+	if lines > mostOfOthers || lines < mostOfOthers/2 {
+		t.Errorf("a device compiles %d lines of others, and at most %d: what does it import that it does not need?", lines, mostOfOthers)
+	}
+}
 
 // What a newcomer builds stays small. Its packages are compiled for other tests too, so this only links.
 func TestWhatPeopleRunIsSmall(t *testing.T) {
