@@ -37,6 +37,10 @@ type Gradient struct {
 	// Population is how many respondents all examples stand for; 0: one each.
 	Population int `json:"population,omitempty"`
 
+	// HeldBack says that half of the respondents answer, and that the model is judged on records of the other half: by these
+	// a setting may be chosen.
+	HeldBack bool `json:"held_back,omitempty"`
+
 	// Directions are the public ones that a linear model of images has; 0: 351.
 	Directions int     `json:"directions,omitempty"`
 	Clip       float64 `json:"clip"` // 0: the architecture's

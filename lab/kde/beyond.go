@@ -110,10 +110,10 @@ func contrast() experiments.Spec {
 	for _, labels := range labelLevels[1:] {
 		common := five
 		common.Density.LabelEpsilon = labels
-		parts = append(parts, part{common, paperKernels[1:], ways[:4]}, part{common, newKernels[:1], ways[:1]})
+		parts = append(parts, part{common, paperKernels[1:], ways[:4]}, part{common, newKernels[:1], ways[:1]}, part{common, []experiments.Density{fourier}, ways[:4]})
 	}
 	levels := specAt(epsilons, "table5-shape", "Gaussian densities and inner products in CIFAR-10's size",
-		"Table 5 on made-up unit vectors of CIFAR-10's size (10 classes of 5,000, d = 6144): Gaussian densities by 2,048 Fourier features of a projection to 256 directions, where the paper has 6,144 of all coordinates, labels as they are; and inner products, at all levels of labels.",
+		"Table 5 on made-up unit vectors of CIFAR-10's size (10 classes of 5,000, d = 6144): Gaussian densities by 2,048 Fourier features of a projection to 256 directions, where the paper has 6,144 of all coordinates, and inner products, at all levels of labels.",
 		[]string{cifarLike}, labelTables, parts...)
 	asTheyAre := specAt([]float64{0.5, 1, 1.5, 2, 3, 4, 4.7}, "", "", "", nil, nil, part{five, paperKernels[1:], append(ways[:5:5], curator, holder)}, part{five, newKernels[:1], ways[:1]})
 	of := levels.Of

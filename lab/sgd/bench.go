@@ -36,7 +36,7 @@ type bench struct {
 
 // Shared names the population of a cell.
 func (b *bench) Shared(c experiments.Cell) string {
-	return fmt.Sprintf("%s %s %d", c.Dataset, c.Gradient.Architecture, c.Gradient.Directions)
+	return fmt.Sprintf("%s %s %d %t", c.Dataset, c.Gradient.Architecture, c.Gradient.Directions, c.Gradient.HeldBack)
 }
 
 func (b *bench) Measure(c experiments.Cell) (experiments.Measured, error) {

@@ -32,7 +32,7 @@ func drawn(string) (*dataset.Set, error) {
 // shown.
 func TestACellOfTableXII(t *testing.T) {
 	cells := papersWay("mnist", []int{10_000}, 5)
-	cells[0].Gradient.Rounds, cells[0].Gradient.Population, cells[0].Runs = 6, 60_000, 2
+	cells[0].Gradient.Rounds, cells[0].Gradient.Population, cells[0].Gradient.Examples, cells[0].Runs = 6, 60_000, few, 2
 	loads, told := 0, 0
 	b := Kind.Bench(experiments.Data{Set: func(name string) (*dataset.Set, error) { loads++; return drawn(name) }, Tell: func(string, int, int) { told++ }})
 	for range 2 {
@@ -53,6 +53,31 @@ func TestACellOfTableXII(t *testing.T) {
 	}
 	if loads != 1 {
 		t.Errorf("the set was read %d times", loads)
+	}
+}
+
+// Who judges a model that is held back has answered nothing, and is nobody of the test records.
+func TestHeldBackRecordsAreOfOthers(t *testing.T) {
+	set, err := drawn("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(heldBack bool) population {
+		p, err := prepare(Cell{Gradient: experiments.Gradient{Architecture: "xiii", HeldBack: heldBack}}, set, "", func(string, int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	all, half := of(false), of(true)
+	if len(all.values) != 400 || len(half.values) != 200 || len(half.test) != 200 || len(all.test) != 100 {
+		t.Fatalf("%d of %d respondents, judged by %d and %d", len(half.values), len(all.values), len(half.test), len(all.test))
+	}
+	for i, x := range half.test {
+		whose := all.values[200+i].(gradient.Labelled)
+		if !slices.Equal(x, whose.Features) || half.testClasses[i] != whose.Class {
+			t.Fatalf("record %d is not that of respondent %d", i, 200+i)
+		}
 	}
 }
 

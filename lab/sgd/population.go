@@ -42,17 +42,21 @@ func prepare(c Cell, set *dataset.Set, keep string, progress simulate.Progress) 
 		if err != nil {
 			return p, err
 		}
-		return p, p.fill(set, func(x blas32.General) ([][]float32, error) { return mapped(x, x.Cols, scaled(1)) })
+		return p, p.fill(set, c.HeldBack, func(x blas32.General) ([][]float32, error) { return mapped(x, x.Cols, scaled(1)) })
 	}
 	example, err := examples(c, set, progress)
 	if err != nil {
 		return p, err
 	}
-	return p, p.fill(set, example)
+	return p, p.fill(set, c.HeldBack, example)
 }
 
-// fill makes a set's records examples.
-func (p *population) fill(set *dataset.Set, example func(blas32.General) ([][]float32, error)) error {
+// judges are the most records that are held back which a model is judged on: as many as MNIST has test records.
+const judges = 10_000
+
+// fill makes a set's records examples. Where records are held back, the earlier half of the respondents answer, and the first
+// of the later half stand in the place of test records.
+func (p *population) fill(set *dataset.Set, heldBack bool, example func(blas32.General) ([][]float32, error)) error {
 	train, err := example(set.Train.X)
 	if err != nil {
 		return err
@@ -60,7 +64,10 @@ func (p *population) fill(set *dataset.Set, example func(blas32.General) ([][]fl
 	for i, x := range train {
 		p.values = append(p.values, gradient.Labelled{Features: x, Class: set.Train.Y[i]})
 	}
-	if p.test, err = example(set.Test.X); err != nil {
+	if heldBack {
+		half, judged := len(train)/2, min(len(train), len(train)/2+judges)
+		p.values, p.test, p.testClasses = p.values[:half], train[half:judged], set.Train.Y[half:judged]
+	} else if p.test, err = example(set.Test.X); err != nil {
 		return err
 	}
 	p.dimension = len(p.test[0])

@@ -17,7 +17,7 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 			Columns: []release.Column{{Label: "way"}, {Label: "respondents a round"}, {Label: "rounds"}, {Label: "ESA", Unit: release.Share}, {Label: "ours", Unit: release.Share},
 				{Label: "epsilon that ESA claims"}, {Label: "central epsilon, proved"}, {Label: "local epsilon, all rounds"}, {Label: "noise over a curator's"}},
 			Note: "\"ESA claims\" is what its printed orders give with a constant of one, and amplification by a sampling that nobody hides: it proves nothing. Proved epsilons are ours, for the same reports, of replacement; a curator's of removal. " +
-				"By the paper's way few examples stand for all respondents of a round, as in ESA, and their reports are drawn by the normal limit of their sum; every other report is drawn.",
+				"By the paper's way examples stand for the respondents of a round, as in ESA, and their reports are drawn by the normal limit of their sum; every other report is drawn.",
 		}
 		f := release.Figure{
 			Name: s.Name + "-" + set, Title: "Accuracy after each round, " + set, Kind: release.Lines, Alt: "Accuracy on the test records of " + set + " over the rounds, a line for each way.",
@@ -39,6 +39,24 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 			f.Series = append(f.Series, line)
 		}
 		return release.Section{Text: gaps(cells) + halves(set), Tables: []release.Table{t}, Figures: []release.Figure{f}}
+	})
+}
+
+// steps have a row for each drift that was tried on records that are held back.
+func steps(_ experiments.Spec, cells []experiments.Measured) []release.Section {
+	return experiments.PerDataset(cells, func(_ string, cells []experiments.Measured) release.Section {
+		t := release.Table{
+			Title:   "Accuracy on records that are held back",
+			Columns: []release.Column{{Label: "drift"}, {Label: "length of a step"}, {Label: "accuracy", Unit: release.Share}},
+		}
+		for _, m := range cells {
+			if m.Result == nil {
+				continue
+			}
+			g, r := m.Cell.Gradient, m.Result.Trained
+			t.Rows = append(t.Rows, []release.Cell{release.Text(fmt.Sprintf("%.2f", g.Rate*moved(g))), release.Text(fmt.Sprint(g.Rate)), release.Number(r.Accuracy, r.AccuracyStd)})
+		}
+		return release.Section{Text: gaps(cells), Tables: []release.Table{t}}
 	})
 }
 
