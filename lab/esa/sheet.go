@@ -76,7 +76,7 @@ func DrawMap(d experiments.Data) error {
 	spec := all[slices.IndexFunc(all, func(s experiments.Spec) bool { return s.Name == "esa-table8" })]
 	var shown []experiments.Measured
 	for _, c := range spec.Cells(experiments.Options{Seed: 1}) {
-		if slices.Contains([]float64{0.05, 1}, c.Histogram.Epsilon) {
+		if slices.Contains([]float64{0.05, 0.5}, c.Histogram.Epsilon) {
 			shown = append(shown, experiments.Measured{Cell: c, Result: &experiments.Result{}})
 		}
 	}
