@@ -57,9 +57,10 @@ func examples(t *testing.T, rows int) string {
 func mailed(t *testing.T) (dir string, names []string) {
 	t.Helper()
 	dir = t.TempDir()
-	people, few, records := filepath.Join(dir, "people.csv"), filepath.Join(dir, "few.csv"), examples(t, 400)
+	people, few, fewest, records := filepath.Join(dir, "people.csv"), filepath.Join(dir, "few.csv"), filepath.Join(dir, "fewest.csv"), examples(t, 400)
 	command(t, "sample", people)
 	command(t, "sample", few, "--rows", "3000")
+	command(t, "sample", fewest, "--rows", "300") // whose answers are sealed
 	columns := filepath.Join(dir, "columns.toml")
 	if err := os.WriteFile(columns, []byte("[[columns]]\nname = \"class\"\nvalues = [\"student\", \"staff\", \"guest\"]\n\n[[columns]]\nname = \"spend\"\ncuts = [5, 10, 15, 20]\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,7 @@ func mailed(t *testing.T) (dir string, names []string) {
 		{"vector", simulate(records, "--label", "class", "--encoder", states("directions4.json"), "--local-epsilon", "20")},
 		{"tables", simulate("--csv", few, "--columns", columns, "--epsilon", "1", "--delta", "1e-6")},
 		{"sums", simulate("--csv", few, "--column", "drink", "--epsilon", "1", "--route", "sum")},
-		{"full", simulate("--csv", few, "--column", "age", "--kind", "buckets", "--buckets", "0,100,5", "--epsilon", "4", "--full")},
+		{"full", simulate("--csv", fewest, "--column", "age", "--kind", "buckets", "--buckets", "0,100,5", "--epsilon", "4", "--full")},
 		{"own", []string{"release", "make", people, "--column", "drink", "--values", "tea,coffee,mate", "--people", "guests", "--as-of", "2026-11", "--epsilon", "1", "--ledger", filepath.Join(dir, "ledger")}},
 		{"joint", []string{"release", "make", people, "--column", "drink", "--column", "class", "--values", "tea,coffee", "--values", "student,staff", "--joint", "--people", "guests", "--as-of", "2026-12", "--epsilon", "0.2", "--ledger", filepath.Join(dir, "ledger")}},
 		{"mean", []string{"release", "make", people, "--column", "age", "--kind", "mean", "--bounds", "0,100", "--people", "guests", "--as-of", "2026-12", "--epsilon", "0.2", "--ledger", filepath.Join(dir, "ledger")}},
