@@ -85,7 +85,13 @@ func (m Module) build(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(mine)) }()
-	err = m.Make(ctx, mine)
+	// What the go command finds up to date it does not link again.
+	if text, there := os.ReadFile(filepath.Join(dir, m.Wasm)); there == nil {
+		err = os.WriteFile(filepath.Join(mine, m.Wasm), text, 0o755)
+	}
+	if err == nil {
+		err = m.Make(ctx, mine)
+	}
 	for _, name := range []string{wasmExec, m.Wasm} {
 		if err == nil {
 			err = os.Rename(filepath.Join(mine, name), filepath.Join(dir, name))

@@ -1,9 +1,11 @@
 package module
 
 import (
+	"bytes"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -31,5 +33,49 @@ func TestModulesPassVet(t *testing.T) {
 	vet.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0")
 	if out, err := vet.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// A module is the same where one lies there already, and is made anew where that is none of these sources.
+func TestAModuleIsMadeWhereThereIsOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links a module")
+	}
+	kept, err := run(t.Context(), nil, "go", "env", "GOCACHE") // what is compiled already
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", kept)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	m := Module{Wasm: "draw.wasm", Command: "github.com/confetti-dp/confetti/internal/tools/architecture/draw"}
+	made := func() (file string, text []byte) {
+		t.Helper()
+		dir, err := m.build(t.Context())
+		if err == nil {
+			file = filepath.Join(dir, m.Wasm)
+			text, err = os.ReadFile(file)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file, text
+	}
+	file, first := made()
+	if _, again := made(); !bytes.Equal(again, first) {
+		t.Error("a module is another one where it lies there already")
+	}
+	older := m
+	older.Command = "github.com/confetti-dp/confetti/internal/tools/sbom"
+	if err := older.Make(t.Context(), filepath.Dir(file)); err != nil {
+		t.Fatal(err)
+	}
+	if _, again := made(); !bytes.Equal(again, first) {
+		t.Error("a module of other sources is served")
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, again := made(); !bytes.Equal(again, first) {
+		t.Error("an empty file is served")
 	}
 }
