@@ -31,7 +31,7 @@ var bars = map[string]int{
 	// own tree 570 (31); trends that tell lifts and say who is protected 730, what a machine has for phones 110 (36), shards of
 	// sums 400, gradients of proved length 250 (35), what private records teach 1,650, of which 300 came from the lab, and 450 join columns and tell a novel class (37); and 2,000
 	// fewer elsewhere (30).
-	"lines of the product": 160921,
+	"lines of the product": 160927,
 
 	"lines a device compiles":                 23766, // asked: 24,800
 	"lines of a histogram app":                36011, // asked: 33,000; a counter of days is 980 (35), and a curator's columns 450 (32)
