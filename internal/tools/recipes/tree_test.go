@@ -89,7 +89,7 @@ func (w *tree) write(edits []edit) error {
 		if _, again := texts[file]; again {
 			continue
 		}
-		if err := os.Remove(filepath.Join(w.dir, file)); err != nil {
+		if err := os.Remove(filepath.Join(w.dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) { // it was set aside
 			return err
 		}
 		if text, err := os.ReadFile(filepath.Join(w.from, file)); err == nil {
@@ -166,6 +166,76 @@ func (w *tree) has(dir, text string) bool {
 	})
 }
 
+// chosen matches which tests of its packages a command runs.
+var chosen = regexp.MustCompile(` -run '?([^' ]+)`)
+
+// outside matches the clause of a test that stands outside its package, and declared the tests of a file.
+var (
+	outside  = regexp.MustCompile(`(?m)^package \w+_test$`)
+	declared = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+)
+
+// spare takes the files of tests out of the tree that stand outside a package, where the command runs none of them and the
+// package has none there that prepares the others: what is compiled for them alone, most of the module, is not compiled.
+// The tests inside cannot name anything of theirs.
+func (w *tree) spare(command string) error {
+	m := chosen.FindStringSubmatch(command)
+	if m == nil {
+		return nil
+	}
+	runs, err := regexp.Compile(m[1])
+	if err != nil {
+		return err
+	}
+	for _, dir := range folder.FindAllString(command, -1) {
+		files, err := filepath.Glob(filepath.Join(w.dir, dir, "*_test.go"))
+		if err != nil {
+			return err
+		}
+		var apart []string
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			if !outside.Match(text) {
+				continue
+			}
+			if slices.ContainsFunc(declared.FindAllSubmatch(text, -1), func(name [][]byte) bool { return string(name[1]) == "TestMain" || runs.Match(name[1]) }) {
+				apart = nil
+				break
+			}
+			apart = append(apart, file)
+		}
+		for _, file := range apart {
+			name, err := filepath.Rel(w.dir, file)
+			if err == nil {
+				err = os.Remove(file)
+			}
+			if err != nil {
+				return err
+			}
+			w.changed[name] = true
+		}
+	}
+	return nil
+}
+
+// sparing types commands until one fails, each with the tests alone that it runs.
+func (w *tree) sparing(commands []string) (output string, err error) {
+	for _, c := range commands {
+		if err := w.spare(c); err != nil {
+			return output, err
+		}
+		text, err := w.run([]string{c})
+		output += text
+		if err != nil {
+			return output, err
+		}
+	}
+	return output, nil
+}
+
 // What is written in the copy is not written in the module, and is gone after.
 func TestTheTreeIsACopy(t *testing.T) {
 	w := grow(t)
@@ -189,6 +259,22 @@ func TestTheTreeIsACopy(t *testing.T) {
 	again, err := os.ReadFile(filepath.Join(w.dir, "doc.go"))
 	if _, gone := os.Stat(filepath.Join(w.dir, "new.go")); err != nil || !bytes.Equal(again, before) || gone == nil {
 		t.Errorf("%q, %v, %v", again, err, gone)
+	}
+	// Tests outside their package are spared where none of them runs, and are there again after.
+	const inside, apart = "question/density/abilities_test.go", "question/density/vectors_test.go"
+	for command, want := range map[string]bool{"go test ./question/density -run 'Bitsum'": false, "go test ./question/density -run 'Golden|Bitsum'": true, "go test ./question/density": true} {
+		err := w.spare(command)
+		_, kept := os.Stat(filepath.Join(w.dir, inside))
+		_, gone := os.Stat(filepath.Join(w.dir, apart))
+		if err != nil || kept != nil || (gone == nil) != want {
+			t.Errorf("%s: %v, %v, %v", command, err, kept, gone)
+		}
+		if err := w.write(nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(w.dir, apart)); err != nil {
+			t.Errorf("%s: what was set aside is not there again: %v", command, err)
+		}
 	}
 	if w.write([]edit{{"doc.go", "", "package other\n"}}) == nil || w.write([]edit{{"doc.go", "nowhere\n", ""}}) == nil {
 		t.Error("an edit that fits nothing passes")
