@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"go/ast"
 	"io"
 	"io/fs"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"golang.org/x/tools/go/packages"
 
 	"github.com/confetti-dp/confetti/internal/testkit/foreign"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
@@ -134,12 +137,34 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-// What a device is made of runs where there is neither a disk nor a socket: here, and in a page, which has it too.
+// What a device is made of compiles where there is neither a disk nor a socket: here, as in a page, which has it too. All of it
+// but Go's own is read as the compiler reads it; no code is made of it, which nothing would run.
 func TestTheDeviceBuildsWithoutASystem(t *testing.T) {
-	build := exec.CommandContext(t.Context(), "go", "build", "./client", "./internal/client/words")
-	build.Dir, build.Env = filepath.Join("..", ".."), append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	root, env := filepath.Join("..", ".."), append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./client", "./internal/client/words")
+	list.Dir, list.Env = root, env
+	paths, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mode = packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedTypesSizes
+	all, err := packages.Load(&packages.Config{Context: t.Context(), Mode: mode, Dir: root, Env: env}, strings.Fields(string(paths))...)
+	if err != nil || len(all) < 40 {
+		t.Fatalf("%d packages: %v", len(all), err)
+	}
+	packages.Visit(all, nil, func(p *packages.Package) {
+		for _, e := range p.Errors {
+			t.Errorf("%s: %v", p.PkgPath, e)
+		}
+	})
+	for _, p := range all {
+		for _, file := range p.Syntax {
+			for _, d := range file.Decls {
+				if f, is := d.(*ast.FuncDecl); is && f.Body == nil && len(p.OtherFiles) == 0 {
+					t.Errorf("%s: %s has no body here", p.PkgPath, f.Name)
+				}
+			}
+		}
 	}
 }
 
