@@ -110,6 +110,9 @@ func reader(t *testing.T, root string, exempt map[string]string, least int, file
 	}
 	q.commands = slices.DeleteFunc(q.commands, func(p doctest.Command) bool { return exempt[p.Text] != "" })
 	q.session = doctest.NewSession(t, root, doctest.Patience(t))
+	if _, err := q.session.Run("export GOWORK=" + doctest.Together(t, root, filepath.Join(root, "lab"))); err != nil {
+		t.Fatal(err)
+	}
 	return q
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
+	"github.com/confetti-dp/confetti/internal/tools/doctest"
 	"github.com/confetti-dp/confetti/web/client"
 )
 
@@ -142,8 +143,8 @@ func TestExamples(t *testing.T) {
 	}
 	said := regexp.MustCompile(`You said: .*(the coin's|nothing, as happens by chance)\.`)
 
-	app := filepath.Join(work, "program")
-	if out, err := lines(t, filepath.Join(root, "docs/examples/app"), "go build -mod=readonly -o '"+app+"' ."); err != nil {
+	app, module := filepath.Join(work, "program"), filepath.Join(root, "docs/examples/app")
+	if out, err := lines(t, module, "GOWORK=off go list -mod=readonly -deps . >"+os.DevNull+"; go build -o '"+app+"' .", "GOWORK="+doctest.Together(t, root, module)); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if out, err := lines(t, work, "'"+app+"' trial/app.json green"); err != nil || !said.MatchString(out) {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/confetti-dp/confetti/internal/tools/doctest"
 )
 
 const module = "github.com/confetti-dp/confetti"
@@ -23,7 +25,11 @@ const product, lab = "../../..", "../../../lab"
 // load reads packages of a module; it fails on one that does not compile.
 func load(t *testing.T, dir string, mode packages.LoadMode, tests bool, patterns ...string) []*packages.Package {
 	t.Helper()
-	all, err := packages.Load(&packages.Config{Mode: mode, Dir: dir, Tests: tests}, patterns...)
+	env := os.Environ()
+	if dir == lab { // which is made of packages that are compiled for the product already
+		env = append(env, "GOWORK="+doctest.Together(t, product, lab))
+	}
+	all, err := packages.Load(&packages.Config{Mode: mode, Dir: dir, Env: env, Tests: tests}, patterns...)
 	if err != nil {
 		t.Fatal(err)
 	}

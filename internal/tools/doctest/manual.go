@@ -1,7 +1,7 @@
 //go:build unix
 
 // Package doctest types what documents print: the commands in their blocks of sh, one after the other, in a shell of
-// a new user. Used by tests of docs and internal/tools/sbom.
+// a new user. Used by tests of docs, cmd/confetti and internal/tools.
 package doctest
 
 import (

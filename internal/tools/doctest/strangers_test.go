@@ -59,6 +59,9 @@ func TestTwoStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := map[string]*Session{"": NewSession(t, root, Patience(t))}
+	if _, err := session[""].Run("export GOWORK=" + Together(t, root, filepath.Join(root, "lab"))); err != nil {
+		t.Fatal(err)
+	}
 	for name, user := range sides {
 		folder := filepath.Join(folders, strings.ToLower(name))
 		if err := os.Mkdir(folder, 0o700); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
+	"github.com/confetti-dp/confetti/internal/tools/doctest"
 )
 
 // The example's app is built with the code of its own registry, in a module of its own, and run: it asks in words, keeps what it counts
@@ -42,10 +43,15 @@ func TestTheExampleCountsAfterAYes(t *testing.T) {
 		x.must(err)
 		x.must(os.WriteFile(filepath.Join(app, "counts", name), []byte(strings.Replace(string(text), "package app", "package counts", 1)), 0o600))
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-mod=readonly", "-o", "editor", ".")
-	build.Dir = app
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	for _, c := range []struct{ workspace, line string }{
+		{"off", "list -mod=readonly -deps ."}, // its go.mod says all that it takes
+		{doctest.Together(t, root, app), "build -o editor ."},
+	} {
+		build := exec.CommandContext(t.Context(), "go", strings.Fields(c.line)...)
+		build.Dir, build.Env = app, append(os.Environ(), "GOWORK="+c.workspace)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v: %s", c.line, err, out)
+		}
 	}
 	run := func(folder, word string, env ...string) string {
 		t.Helper()
