@@ -2,6 +2,7 @@ package vectors
 
 import (
 	"math"
+	"slices"
 
 	"github.com/confetti-dp/confetti/account"
 	"github.com/confetti-dp/confetti/internal/account/profile"
@@ -51,14 +52,18 @@ func (e VectorResponse) findSlope(charge float64) float64 {
 	rho := shift * shift / 24
 	var law shuffle.Others
 	slope := 0.0
-	for i := range c.Count() {
+	for i := range (c.Count() + 1) / 2 {
 		// The last first: with most of the others' bits ones the tail of ones is
-		// the steepest, and a large slope spares work.
+		// the steepest, and a large slope spares work. The first has the mirror image of that law.
 		w, ok := e.count(&law, c.Others(), c.Ones(c.Count()-1-i), tail)
 		if !ok {
 			return math.Inf(1)
 		}
 		slope = steepest(w, e.Flip, tau, rho, slope)
+		if 2*i < c.Count()-1 {
+			slices.Reverse(w)
+			slope = steepest(w, e.Flip, tau, rho, slope)
+		}
 	}
 	if slope *= 1 + profile.LawError; slope > most {
 		return math.Inf(1)
@@ -74,25 +79,32 @@ func (e VectorResponse) findSlope(charge float64) float64 {
 func steepest(w []float64, flip, tau, rho, floor float64) float64 {
 	center := 1 / math.Sqrt(2*math.Pi) // I(1/2)
 	slope, above := floor, 0.0         // above = P(W >= t), t being index i+1
-	var at0, z0, i0, loss0 float64
-	for i := len(w) - 1; i >= 0; i-- {
+	var at0, z0, i0, loss0, least float64
+	i := len(w) - 1
+	for ; i >= 0; i-- {
 		tail := above + flip*w[i]
-		above += w[i]
-		switch need := w[i] - tau; {
-		case need <= 0:
-		case tail >= 0.5:
-			slope = math.Max(slope, need/(center*(1-rho)))
-		case i0 > 0 && need <= slope*(1-loss0)*(i0+(tail-at0)*(z0-(tail-at0)/i0)):
-		default:
-			at0, z0 = tail, -prob.NormalQuantile(tail)
-			i0, loss0 = math.Exp(-z0*z0/2)*center, rho*(1+z0*z0)
-			if loss0 > 0.5 {
-				return math.Inf(1)
-			}
-			slope = math.Max(slope, need/(i0*(1-loss0)))
+		if tail >= 0.5 {
+			break
 		}
+		above += w[i]
+		need := w[i] - tau
+		if need <= 0 || i0 > 0 && need <= least*(i0+(tail-at0)*(z0-(tail-at0)/i0)) {
+			continue
+		}
+		at0, z0 = tail, -prob.NormalQuantile(tail)
+		i0, loss0 = math.Exp(-z0*z0/2)*center, rho*(1+z0*z0)
+		if loss0 > 0.5 {
+			return math.Inf(1)
+		}
+		slope = max(slope, need/(i0*(1-loss0)))
+		least = slope * (1 - loss0)
 	}
-	return slope
+	// From there on the largest probability decides: I(U) counts as I(1/2).
+	most := 0.0
+	for _, p := range w[:i+1] {
+		most = max(most, p)
+	}
+	return max(slope, (most-tau)/(center*(1-rho)))
 }
 
 // Dominated returns the Gaussian of Theorem 1 of docs/vector-rr.md; not ok where that
