@@ -78,7 +78,7 @@ func (l *learned) add(who int, n []uint64, crowd int) {
 	}
 	for i, k := range n {
 		l.mean[who][i] += float64(k)
-		l.most = math.Max(l.most, float64(k))
+		l.most = max(l.most, float64(k))
 		if who < 2 || k == 0 {
 			continue
 		}
