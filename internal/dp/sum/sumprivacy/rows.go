@@ -11,7 +11,8 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Rows are what aggregators tell in the rounds of a study that hang together (plan.Correlated).
+// Rows are what aggregators tell in the rounds of a study that hang together (plan.Correlated). They are immutable, and safe
+// for concurrent use.
 type Rows struct {
 	*counter.Counter
 	Windows *counter.Windows // of the numbers of a row; nil: each tells of itself
@@ -19,20 +20,24 @@ type Rows struct {
 	one     float64          // by a person, in one of them
 }
 
+// told is what Rows follow from.
+type told struct {
+	counter.Design
+	windows bool
+}
+
+// lately has the rows that were asked for last: services, their releases and a simulation ask for them anew in each round,
+// and what follows from a design takes as long as its rounds squared. It is plain, since pages load it too.
+var lately struct {
+	sync.Mutex
+	of   [8]told
+	rows [8]*Rows
+	next int
+}
+
 // NewRows returns those of so many cells.
 func NewRows(of plan.Correlated, cells int) (*Rows, error) {
-	c, err := counter.New(counter.Design{Rounds: of.Rounds, Bits: of.Bits, Events: of.Events, Cells: cells, Turns: of.Turns}, sum.Factor)
-	if err != nil {
-		return nil, err
-	}
-	if !of.Windows {
-		return rowsOf(c), nil
-	}
-	w, err := counter.NewWindows(of.Rounds, of.Bits, of.Events, sum.Factor)
-	if err != nil {
-		return nil, err
-	}
-	return &Rows{c, w, sync.OnceValue(func() float64 { return math.Sqrt(w.Replacement()) * (1 + 0x1p-50) }), w.OneNumber()}, nil
+	return told{counter.Design{Rounds: of.Rounds, Bits: of.Bits, Events: of.Events, Cells: cells, Turns: of.Turns}, of.Windows}.rows()
 }
 
 // Parted returns the rows of the same rounds where one tells of earlier days and another does not, as from an aggregator that
@@ -43,15 +48,43 @@ func (r *Rows) Parted() *Rows {
 	}
 	d := r.Design
 	d.Late = true
-	c, err := counter.New(d, sum.Factor)
+	parted, err := told{Design: d}.rows()
 	if err != nil {
 		panic("sumprivacy: " + err.Error()) // it was valid before
 	}
-	return rowsOf(c)
+	return parted
 }
 
-func rowsOf(c *counter.Counter) *Rows {
-	return &Rows{c, nil, sync.OnceValue(func() float64 { return math.Sqrt(float64(c.Replacement())) * (1 + 0x1p-50) }), float64(c.OneNumber())}
+// rows returns what is remembered of a design, or makes it.
+func (t told) rows() (*Rows, error) {
+	lately.Lock()
+	defer lately.Unlock()
+	for i, rows := range lately.rows {
+		if rows != nil && lately.of[i] == t {
+			return rows, nil
+		}
+	}
+	rows, err := t.made()
+	if err == nil {
+		lately.of[lately.next], lately.rows[lately.next] = t, rows
+		lately.next = (lately.next + 1) % len(lately.rows)
+	}
+	return rows, err
+}
+
+func (t told) made() (*Rows, error) {
+	c, err := counter.New(t.Design, sum.Factor)
+	if err != nil {
+		return nil, err
+	}
+	if !t.windows {
+		return &Rows{c, nil, sync.OnceValue(func() float64 { return math.Sqrt(float64(c.Replacement())) * (1 + 0x1p-50) }), float64(c.OneNumber())}, nil
+	}
+	w, err := counter.NewWindows(t.Rounds, t.Bits, t.Events, sum.Factor)
+	if err != nil {
+		return nil, err
+	}
+	return &Rows{c, w, sync.OnceValue(func() float64 { return math.Sqrt(w.Replacement()) * (1 + 0x1p-50) }), w.OneNumber()}, nil
 }
 
 // Event returns that of all rounds together, where the noise of so many aggregators, 1 or 2, is not known. Two

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/account/additive"
-	"github.com/confetti-dp/confetti/internal/dp/sum"
 	"github.com/confetti-dp/confetti/internal/dp/sum/counter"
 	"github.com/confetti-dp/confetti/plan"
 )
@@ -27,11 +26,10 @@ func TestErrorsOfAYear(t *testing.T) {
 	} {
 		d := c.design
 		d.Rounds, d.Bits, d.Events = 365, 10, c.events
-		one, err := counter.New(d, sum.Factor)
+		rows, err := told{Design: d}.rows()
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := rowsOf(one)
 		e, err := additive.CalibrateRows(rows.Event(plan.Sum{Sigma: 3}, 1).(additive.GaussianRows), 1, 1e-6)
 		if err != nil {
 			t.Fatal(err)
@@ -47,5 +45,45 @@ func TestErrorsOfAYear(t *testing.T) {
 		if gains := d.Turns && got < afresh; gains != (d.Turns && c.events < 8) {
 			t.Errorf("%d changes err by %.1f, and asked every day by %.1f", c.events, got, afresh)
 		}
+	}
+}
+
+// Who asks for the same rounds again gets the rows that were made. Whatever a design says makes others.
+func TestRowsAreMadeOnce(t *testing.T) {
+	of := plan.Correlated{Rounds: 30, Bits: 8, Events: 2}
+	rows := func(of plan.Correlated, cells int) *Rows {
+		t.Helper()
+		r, err := NewRows(of, cells)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := rows(of, 2)
+	if rows(of, 2) != first || first.Parted() != rows(of, 2).Parted() {
+		t.Error("the same rows are made again")
+	}
+	seen := map[*Rows]string{first: "these"}
+	for what, change := range map[string]func(of *plan.Correlated) (cells int){
+		"rounds":  func(of *plan.Correlated) int { of.Rounds++; return 2 },
+		"bits":    func(of *plan.Correlated) int { of.Bits++; return 2 },
+		"events":  func(of *plan.Correlated) int { of.Events++; return 2 },
+		"cells":   func(*plan.Correlated) int { return 3 },
+		"turns":   func(of *plan.Correlated) int { of.Turns = true; return 2 },
+		"windows": func(of *plan.Correlated) int { of.Windows = true; return 2 },
+	} {
+		other := of
+		cells := change(&other)
+		r := rows(other, cells)
+		if seen[r] != "" {
+			t.Errorf("other %s have the rows of %s", what, seen[r])
+		}
+		seen[r] = what
+	}
+	if r := first.Parted(); seen[r] != "" {
+		t.Errorf("rows that part are those of %s", seen[r])
+	}
+	if _, err := NewRows(plan.Correlated{}, 1); err == nil {
+		t.Error("no rounds have rows")
 	}
 }
