@@ -97,7 +97,7 @@ var drift = map[string]float64{"xiii": 0.08, "xiv": 0.6}
 
 var drifts = []float64{0.04, 0.08, 0.15, 0.3, 0.6, 1.2}
 
-// held are models of half of the respondents, judged on the other half, in the largest batches at the smallest printed
+// held returns models of half of the respondents, judged on the other half, in the largest batches at the smallest printed
 // epsilon, at each of drifts.
 func held(set string) (cells []experiments.Cell) {
 	for _, c := range papersWay(set, batches[set][2:], columns[0]) {

@@ -42,7 +42,7 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 	})
 }
 
-// steps have a row for each drift that was tried on records that are held back.
+// steps returns a table with a row for each drift that was tried on records that are held back.
 func steps(_ experiments.Spec, cells []experiments.Measured) []release.Section {
 	return experiments.PerDataset(cells, func(_ string, cells []experiments.Measured) release.Section {
 		t := release.Table{
