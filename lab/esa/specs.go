@@ -126,16 +126,8 @@ func Specs() []experiments.Spec {
 		},
 		{
 			Name: "esa-table7", Datasets: []string{horseLike}, Title: "One hash function or several",
-			Paper: "Table VII: every respondent answers for one, two or five hash functions of the sketch, with as large a share of the local epsilon; two and five in one run.",
-			Of: func(o experiments.Options, set string) []experiments.Cell {
-				cells := cellsAt(set, o.Some(budgets...), repeated(experiments.CountMean, paper))
-				for i := range cells {
-					if cells[i].Histogram.Repeats > 1 { // which take minutes each
-						cells[i].Runs = 1
-					}
-				}
-				return cells
-			},
+			Paper: "Table VII: every respondent answers for one, two or five hash functions of the sketch, with as large a share of the local epsilon.",
+			Of:    grid(budgets, repeated(experiments.CountMean, paper)),
 		},
 		{
 			Name: "esa-table8", Datasets: []string{mapLike}, Title: "A map",
