@@ -29,7 +29,6 @@ func esaPaper() Paper {
 	}
 	return Paper{
 		Name: "esa", specs: func() []experiments.Spec { return append(esa.Specs(), sgd.Specs()...) }, pictures: esa.DrawMap, counted: numbered + "; of gradients run r has the seed plus r", Title: "ESA revisited: every table and figure",
-		timed: "The four sketches of the Child, the Map and the heavy hitters are of an accountant that was looser: measured anew, their central epsilons would be about a hundredth lower, at the same errors.",
 		text: `*Encode, Shuffle, Analyze Revisited* asks each respondent for one cell of a histogram in bits that travel apart, or for a gradient.
 
 Errors are root mean squares over all cells, in respondents, of estimates that are taken to zero where they are below; in brackets those taken to the largest
