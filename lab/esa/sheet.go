@@ -64,7 +64,7 @@ func sheetOf(dir, set string, cells []experiments.Measured, columns int) (pictur
 	return sheet(rows), nil
 }
 
-// MapSheet is a file: the paper's Figure 1.
+// MapSheet names the file of the paper's Figure 1.
 const MapSheet = "esa-table8-pictures.png"
 
 // DrawMap writes MapSheet to the folder of the data: a row for each of two budgets of Table VIII, which are sheets of half as

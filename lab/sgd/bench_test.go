@@ -56,7 +56,7 @@ func TestACellOfTableXII(t *testing.T) {
 	}
 }
 
-// Who judges a model that is held back has answered nothing, and is nobody of the test records.
+// Records that are held back are of respondents that answer nothing, and are no test records.
 func TestHeldBackRecordsAreOfOthers(t *testing.T) {
 	set, err := drawn("")
 	if err != nil {

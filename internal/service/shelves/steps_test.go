@@ -35,7 +35,7 @@ func processes(t *testing.T, n int, lease time.Duration) (all []*Steps) {
 	return all
 }
 
-// empty is a shelf without tasks that counts who looks.
+// empty stands for a shelf without tasks, and counts how often it is looked at.
 type empty struct {
 	keep.Shelf
 	looks int

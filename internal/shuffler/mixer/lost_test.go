@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/blob"
 )
 
-// away is a store without its blobs, which are put back when it is first listed.
+// away puts the blobs of an empty store back when it is listed.
 type away struct {
 	blob.Store
 	back func()

@@ -32,8 +32,8 @@ func Tables(dir string) (t results.Crosstabs, err error) {
 	return t, nil
 }
 
-// planned reads a release with its plan. It refuses what Open does and states no guarantee: that takes the accountant, and
-// numbers are read here, not words.
+// planned returns a release with its plan. It refuses a release of another plan, and findings that no release of the plan has.
+// It states no guarantee, which takes the accountant.
 func planned(dir string) (p plan.Plan, r release.Release, err error) {
 	f, err := open(dir)
 	if err != nil {

@@ -56,7 +56,7 @@ func Open(path string) (r release.Release, err error) {
 	return f.release, f.wrong(err)
 }
 
-// folder is what a release's folder has of it: the release without its words, and what these follow from.
+// folder holds a release without its words, and what these follow from.
 type folder struct {
 	file    string
 	release release.Release
@@ -64,7 +64,7 @@ type folder struct {
 	audit   []byte
 }
 
-// wrong says of which release an error is.
+// wrong names the release's file in an error.
 func (f folder) wrong(err error) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.file, err)

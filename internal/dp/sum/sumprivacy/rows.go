@@ -20,14 +20,14 @@ type Rows struct {
 	one     float64          // by a person, in one of them
 }
 
-// told is what Rows follow from.
+// told identifies Rows: equal ones have equal rows.
 type told struct {
 	counter.Design
 	windows bool
 }
 
-// lately has the rows that were asked for last: services, their releases and a simulation ask for them anew in each round,
-// and what follows from a design takes as long as its rounds squared. It is plain, since pages load it too.
+// lately keeps the last rows that were made: services, their releases and a simulation ask for them anew in each round, and
+// making them takes as long as the rounds squared.
 var lately struct {
 	sync.Mutex
 	of   [8]told

@@ -48,7 +48,7 @@ func TestErrorsOfAYear(t *testing.T) {
 	}
 }
 
-// Who asks for the same rounds again gets the rows that were made. Whatever a design says makes others.
+// Rows of the same rounds are made once. Any other word of a design makes others.
 func TestRowsAreMadeOnce(t *testing.T) {
 	of := plan.Correlated{Rounds: 30, Bits: 8, Events: 2}
 	rows := func(of plan.Correlated, cells int) *Rows {
