@@ -23,12 +23,20 @@ type Result struct {
 	Sigma float64 `json:"sigma,omitempty"`
 	measure.Promised
 	*measure.Accuracies
+	Absolute *Absolute `json:"absolute,omitempty"`
 	*measure.CountErrors
 	*measure.Survey
 	Learned  *Learned  `json:"learned,omitempty"`
 	Trained  *Trained  `json:"trained,omitempty"`
 	Recorded *Recorded `json:"recorded,omitempty"`
 	Seconds  float64   `json:"seconds"`
+}
+
+// Absolute are the errors of densities without a sign, at the queries where KDERMSE has their root mean square (KDE, Appendix
+// A.1.7): means over runs.
+type Absolute struct {
+	Mean    float64 `json:"mean"`
+	Largest float64 `json:"largest"` // of all classes and queries of a run
 }
 
 // Measured is a cell with what came out: a result, or the reason why there is

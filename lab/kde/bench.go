@@ -102,7 +102,7 @@ func (b *bench) result(c experiments.Cell) (experiments.Measured, error) {
 		m.Result.Plan = measure.WithoutKeys(*w.plan)
 	}
 	if !c.Density.CostOnly {
-		if err := b.accuracies(c, w, m.Result.Accuracies); err != nil {
+		if err := b.accuracies(c, w, m.Result); err != nil {
 			return m, err
 		}
 	}
@@ -138,7 +138,10 @@ func (b *bench) prepare(c experiments.Cell) error {
 }
 
 // accuracies fills in what takes the data.
-func (b *bench) accuracies(c experiments.Cell, w way, res *measure.Accuracies) error {
+func (b *bench) accuracies(c experiments.Cell, w way, res *experiments.Result) error {
+	if c.Density.Queries > 0 {
+		res.Absolute = &experiments.Absolute{}
+	}
 	var private, debiased, nearest, squares []float64
 	add := func(to *[]float64, x float64, err error) error {
 		*to = append(*to, x)
@@ -168,9 +171,10 @@ func (b *bench) accuracies(c experiments.Cell, w way, res *measure.Accuracies) e
 			}
 		}
 		if err == nil && c.Density.Queries > 0 {
-			var square float64
-			square, err = p.squaredError(densities, c.Density.Queries)
-			err = add(&squares, square, err)
+			square, mean, largest, unable := p.errors(densities, c.Density.Queries)
+			err = add(&squares, square, unable)
+			res.Absolute.Mean += mean / float64(c.Runs)
+			res.Absolute.Largest += largest / float64(c.Runs)
 		}
 		if err == nil && c.Density.Words > 0 && res.Words == nil {
 			res.Words, err = words(model, p.records.Set, c.Density.Words)

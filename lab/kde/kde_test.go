@@ -122,6 +122,9 @@ func TestKDESaysWhatItMeasured(t *testing.T) {
 			if !(r.AccuracyNoPrivacy >= 0.3 && r.AccuracyNoPrivacy <= 1 && r.Accuracy >= 0.15 && r.KDERMSE > 0 && r.KDERMSE < 10) {
 				t.Errorf("accuracy %v, %v without privacy, density error %v", r.Accuracy, r.AccuracyNoPrivacy, r.KDERMSE)
 			}
+			if of := r.Absolute; !(of.Mean > 0.3*r.KDERMSE && of.Mean < r.KDERMSE && of.Largest > 1.5*r.KDERMSE) {
+				t.Errorf("errors without a sign are %v in the mean and %v at most, of %v", of.Mean, of.Largest, r.KDERMSE)
+			}
 			if _, err := json.Marshal(r); err != nil {
 				t.Error(err)
 			}

@@ -2,6 +2,7 @@ package kde
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -168,8 +169,8 @@ func (p *population) label() randomize.KRR {
 	return randomize.KRR{K: len(p.records.Classes), Epsilon: p.cell.Density.LabelEpsilon}
 }
 
-// squaredError returns the mean square of the densities' errors at the first test records.
-func (p *population) squaredError(densities []kde.Density, queries int) (float64, error) {
+// errors returns by how much densities miss at the first test records: the mean square, the mean without signs, and the largest.
+func (p *population) errors(densities []kde.Density, queries int) (square, mean, largest float64, err error) {
 	at := p.records.Test.Head(queries).X
 	if p.exact == nil {
 		p.exact = make([][]float64, len(densities))
@@ -182,15 +183,16 @@ func (p *population) squaredError(densities []kde.Density, queries int) (float64
 			p.exact[class] = measure.Exact(p.question.Density.Kernel, x, at)
 		}
 	}
-	sum := 0.0
+	n := float64(at.Rows * len(densities))
 	for class, d := range densities {
 		got, err := d.QueryAll(at)
 		if err != nil {
-			return 0, err
+			return 0, 0, 0, err
 		}
 		for i, v := range got {
-			sum += (v.Mean - p.exact[class][i]) * (v.Mean - p.exact[class][i])
+			missed := math.Abs(v.Mean - p.exact[class][i])
+			square, mean, largest = square+missed*missed, mean+missed, max(largest, missed)
 		}
 	}
-	return sum / float64(at.Rows*len(densities)), nil
+	return square / n, mean / n, largest, nil
 }

@@ -18,3 +18,10 @@ func LaplaceBound(classes int, epsilon float64) float64 {
 	}
 	return sum
 }
+
+// AdjacentCorners returns the accuracy of telling two classes on corners of different directions from a vector with Laplace
+// noise of a local epsilon (LTN, Figure 6b), where both are as likely and what is as near to both is told by a coin. On
+// opposite corners (Figure 6a) it is LaplaceBound of two classes, which is larger by epsilon/8 exp(-epsilon/2).
+func AdjacentCorners(epsilon float64) float64 {
+	return 1 - math.Exp(-epsilon/2)*(0.5+epsilon/8)
+}

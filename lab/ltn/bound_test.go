@@ -54,3 +54,44 @@ func boundByIntegral(d int, b float64) (sum float64) {
 	}
 	return sum
 }
+
+// Two classes on adjacent corners are told apart as often as an integral over the noise of both numbers says, and less often
+// than on opposite ones.
+func TestAdjacentCorners(t *testing.T) {
+	for _, epsilon := range []float64{0.5, 1, 2, 4, 8} {
+		got, opposite := AdjacentCorners(epsilon), LaplaceBound(2, epsilon)
+		if want := adjacentByIntegral(2 / epsilon); math.Abs(got-want) > 1e-3 { // half of the step
+			t.Errorf("epsilon %v: %v, the integral is %v", epsilon, got, want)
+		}
+		if gap := opposite - got; math.Abs(gap-epsilon/8*math.Exp(-epsilon/2)) > 1e-12 {
+			t.Errorf("epsilon %v: opposite corners are ahead by %v", epsilon, gap)
+		}
+	}
+}
+
+// adjacentByIntegral is the probability that (1, 0) with noise of scale b is nearer to it than to (0, 1), and half of that
+// that it is as near to both.
+func adjacentByIntegral(b float64) (sum float64) {
+	const steps = 2000
+	below := func(x float64) float64 { // how likely noise is below x
+		if x < 0 {
+			return math.Exp(x/b) / 2
+		}
+		return 1 - math.Exp(-x/b)/2
+	}
+	within := func(i int) float64 { return 12 * b * (2*float64(i)/steps - 1) } // beyond it is less than 1 in 100,000
+	nearer := func(x float64) float64 { return math.Abs(x-1) - math.Abs(x) }
+	for i := range steps {
+		for j := range steps {
+			x, y := 1+(within(i)+within(i+1))/2, (within(j)+within(j+1))/2
+			mass := (below(within(i+1)) - below(within(i))) * (below(within(j+1)) - below(within(j)))
+			switch apart := nearer(y) - nearer(x); {
+			case apart > 1e-12:
+				sum += mass
+			case apart > -1e-12:
+				sum += mass / 2
+			}
+		}
+	}
+	return sum
+}

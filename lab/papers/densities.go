@@ -165,21 +165,20 @@ func sorted(c Cells) Cells {
 	})
 }
 
-// missed sets how far densities are off beside accuracies, by sums and epsilon: a table for each data set.
-func missed(c Cells) (tables []release.Table) {
-	at := c.where(queried)
+// missed says how far densities are off, by sums and epsilon: a table for each data set that has such numbers.
+func missed(c Cells, what string, said func(*experiments.Result) string) (tables []release.Table) {
+	at := slices.DeleteFunc(c.where(queried), func(m experiments.Measured) bool { return said(m.Result) == "" })
 	for _, set := range datasets(at) {
 		of := sorted(at.where(func(x experiments.Cell) bool { return x.Dataset == set }))
 		epsilons := epsilonsOf(of)
-		t := release.Table{Title: called(set) + ", error of a density / accuracy in percent, " + runsOf(of), Columns: columns("sums and accounting")}
+		t := release.Table{Title: called(set) + ", " + what + ", " + runsOf(of), Columns: columns("sums and accounting")}
 		for _, e := range epsilons {
 			t.Columns = append(t.Columns, release.Column{Label: fmt.Sprintf("epsilon %g", e)})
 		}
 		for from := 0; from < len(of); {
 			words, cells := summed(of[from]).words, map[float64]string{}
 			for ; from < len(of) && summed(of[from]).words == words; from++ {
-				r := of[from].Result
-				cells[of[from].Cell.Density.Epsilon] = number(r.KDERMSE) + " / " + percent(r.Accuracy, 0)
+				cells[of[from].Cell.Density.Epsilon] = said(of[from].Result)
 			}
 			line := []string{words}
 			for _, e := range epsilons {

@@ -52,8 +52,8 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 	}
 	accuracy := func(name string, labels float64) item {
 		return item{
-			name: "Figure " + name, title: fmt.Sprintf("accuracy against epsilon, labels at %g", labels), lacks: map[bool]string{true: madeUpPanel, false: noPanel + " Inner products of such vectors stand in Table 5, at labels of 7, 5, 3 and 1."}[labels == 5],
-			text: "With as many respondents as there are records, and by the sentence encoder with the paper's number of them and its 768 dimensions; bars are the deviation over runs. The paper's figure carries no numbers that could be drawn in; where its tables have some at this epsilon of labels, they are the crosses. Made-up vectors of CIFAR-10's size are drawn at labels of 5 alone, and by inner products: 6,144 Fourier features of them take hours, and their other levels of labels are in Table 5. Where a line of Pure begins late, or is missing, it does not exist: its probability to drop a bit would be above one.",
+			name: "Figure " + name, title: fmt.Sprintf("accuracy against epsilon, labels at %g", labels), data: map[bool]string{true: madeUpPanel, false: noPanel + " Inner products of such vectors stand in Table 5, at labels of 7, 5, 3 and 1."}[labels == 5],
+			text: "With as many respondents as there are records, and by the sentence encoder with the paper's number of them and its 768 dimensions; bars are the deviation over runs. The paper's figure carries no numbers that could be drawn in; where its tables have some at this epsilon of labels, they are the crosses. Made-up vectors of CIFAR-10's size are drawn at labels of 5 alone, and by inner products: what Gaussian densities make of made-up vectors says nothing of the paper's, and their other levels of labels are in Table 5. Where a line of Pure begins late, or is missing, it does not exist: its probability to drop a bit would be above one.",
 			show: func(c Cells) ([]release.Table, []figures.Chart) { return nil, accuracies("figure"+name, labels, c) },
 		}
 	}
@@ -62,23 +62,23 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 		table("2", "DBPedia-14", "At the paper's size: 40,000 respondents a class, 768 Fourier features, delta 1e-6. By the paper's own encoder (*sentences*) inner products come back, by 3NB within a point, but with labels at 1 within 3 (61.4 for 58.9 printed). Its Gaussian rows are those of features drawn for each class anew, as the authors' program has them, and so fall with the labels' epsilon; every plan of ours has one draw for all ([measured](../results-kde.md#why-the-numbers-differ-from-the-papers)). Beside them stand latent directions of public texts, whose inner products have 0.89 without privacy.", "dbpedia14@40000", "dbpedia14_mpnet@40000"),
 		beside(table("3", "AG News", "At the paper's size: 30,000 respondents a class, 768 Fourier features, delta 1e-6. By the paper's own encoder (*sentences*) inner products come back, with labels at 1 too. Its Gaussian rows are those of features drawn for each class ([measured](../results-kde.md#why-the-numbers-differ-from-the-papers)). Beside them stand latent directions of words, whose inner products have 83.5 without privacy.", "agnews_lsa256@30000", "agnews_mpnet@30000"), again),
 		table("4", "SST2", "The printed rows of inner products repeat DBPedia-14's to the digit, and are left out. At the paper's size: GLUE's 67,349 phrases without the 10,000 that are public, repeated. By latent directions Gaussian densities have 66 without privacy and inner products 63. By the paper's own encoder (*sentences*) they have 85 and 87, where its Gaussian rows tend to 70: with features drawn for each class, as the authors' program has them, the encoder's have 73.1 ± 1.8 ([measured](../results-kde.md#why-the-numbers-differ-from-the-papers)).", "sst2_glue@33674", "sst2_glue_mpnet@33674"),
-		lacking(table("5", "CIFAR-10", "The paper's 6,144 contrastive features are not to be had: made-up ones of that size. A *curator of bits* has the rounded bits, of which a record may move each: a root of 6,144 of sensitivity, against which the accountant of RR knows that a unit vector moves all bits' probabilities together by one at most. *Who holds the records* adds up the features themselves and has that sensitivity too. *Gaussian, projected* has 2,048 features of a projection to 256 directions, where the paper has 6,144: the paper's contrast, that Gaussian densities bear 3NB's noise and inner products do not, is there, and so is that the lemma's RR is borne by neither. By the labels' epsilon the lemma's RR falls as printed (1.5: 19 to 12, printed 24 to 12), and Gaussian 3NB at 1 alone, less far than printed. Fashion-MNIST's pixels have an eighth of its dimensions and more respondents: the contrast is weaker there.", "cifar-like", "fashion-mnist"), "The paper's contrastive features are not to be had, so that vectors of their size are made up. Gaussian rows have 2,048 features of a projection for its 6,144, which take hours of a core."),
+		lacking(table("5", "CIFAR-10", "The paper's 6,144 contrastive features are not to be had: made-up ones of that size. A *curator of bits* has the rounded bits, of which a record may move each: a root of 6,144 of sensitivity, against which the accountant of RR knows that a unit vector moves all bits' probabilities together by one at most. *Who holds the records* adds up the features themselves and has that sensitivity too. *Gaussian, projected* has 2,048 features of a projection to 256 directions, where the paper has 6,144: the paper's contrast, that Gaussian densities bear 3NB's noise and inner products do not, is there, and so is that the lemma's RR is borne by neither. By the labels' epsilon the lemma's RR falls as printed (1.5: 19 to 12, printed 24 to 12), and Gaussian 3NB at 1 alone, less far than printed. Fashion-MNIST's pixels have an eighth of its dimensions and more respondents: the contrast is weaker there.", "cifar-like", "fashion-mnist"), "The paper's contrastive features are not to be had, so that vectors of their size are made up. Gaussian rows of these have 2,048 features of a projection for its 6,144."),
 		wordTable("6", 5.7), wordTable("7", 4.4), wordTable("8", 3.2),
 		accuracy("1", 5),
 		{
-			name: "Figure 2", title: "messages", lacks: noPanel, text: "Randomized response sends a bit a channel. The paper draws 3NB at \"a few times\" that, and leaves Pure out. What the printed constants ask for, and why, is said in [results-kde.md](../results-kde.md#figure-2-messages). CIFAR-10's size has no panel here and in Figures 3 and 4, and no cell of theirs was measured: 6,144 Fourier features of 6,144 coordinates take hours of a core.",
+			name: "Figure 2", title: "messages", data: noPanel, text: "Randomized response sends a bit a channel. The paper draws 3NB at \"a few times\" that, and leaves Pure out. What the printed constants ask for, and why, is said in [results-kde.md](../results-kde.md#figure-2-messages). CIFAR-10's size has no panel here and in Figures 3 and 4, and no cell of theirs was measured: made-up vectors would show what was made up.",
 			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return nil, overEpsilon(c, "figure2", "Messages that a device sends", "messages a device (mean)", costs, func(r *experiments.Result) (float64, float64) { return r.MessagesPerDevice, 0 })
 			},
 		},
 		{
-			name: "Figure 3", title: "error of Gaussian densities", lacks: noPanel, text: "Root mean square at the first 1,000 test records, against the exact density. Where the lines end is the error of the random features alone (0.0223 of 256, and 0.014 to 0.016 of the encoder's 768), which no accounting changes. The tables have the same errors beside accuracies, labels as they are.",
+			name: "Figure 3", title: "error of Gaussian densities", data: noPanel, text: "Root mean square at the first 1,000 test records, against the exact density. Where the lines end is the error of the random features alone (0.0223 of 256, and 0.014 to 0.016 of the encoder's 768), which no accounting changes. The tables have the same errors beside accuracies, labels as they are.",
 			show: func(c Cells) ([]release.Table, []figures.Chart) {
-				return missed(c), overEpsilon(c, "figure3", "Error of Gaussian densities", "root mean square error of a density", queried, func(r *experiments.Result) (float64, float64) { return r.KDERMSE, r.KDERMSEStd })
+				return missed(c, "error of a density / accuracy in percent", func(r *experiments.Result) string { return number(r.KDERMSE) + " / " + percent(r.Accuracy, 0) }), overEpsilon(c, "figure3", "Error of Gaussian densities", "root mean square error of a density", queried, func(r *experiments.Result) (float64, float64) { return r.KDERMSE, r.KDERMSEStd })
 			},
 		},
 		{
-			name: "Figure 4", title: "the shuffler against none", lacks: noPanel, text: "Labels at epsilon 5. Without a shuffler each bit protects itself, and all rounds share the budget. Of inner products that is better than the lemma's RR with a shuffler, whose constants cost more than a shuffler gives at this size: our local accountant, too, knows that a unit vector does not move all bits.",
+			name: "Figure 4", title: "the shuffler against none", data: noPanel, text: "Labels at epsilon 5. Without a shuffler each bit protects itself, and all rounds share the budget. Of inner products that is better than the lemma's RR with a shuffler, whose constants cost more than a shuffler gives at this size: our local accountant, too, knows that a unit vector does not move all bits.",
 			show: func(c Cells) ([]release.Table, []figures.Chart) {
 				return alone(5, c), accuracies("figure4", 5, c.where(func(x experiments.Cell) bool {
 					return x.Density.Bitsum == experiments.Local || x.Density.Bitsum == "rr" && x.Density.Kernel.Name != "ip-rotated"
@@ -86,7 +86,7 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 			},
 		},
 		accuracy("5", 10), accuracy("6", 7),
-		{name: "Figure 7", title: "accuracy against epsilon, labels at 5", lacks: madeUpPanel, text: "The paper repeats its Figure 1, which is above."},
+		{name: "Figure 7", title: "accuracy against epsilon, labels at 5", data: madeUpPanel, text: "The paper repeats its Figure 1, which is above."},
 		accuracy("8", 3),
 		{
 			name: "Beyond the tables", title: "what the accountant and the rotation bring, apart", text: "The same bits of inner products, added up by the same protocols, with the noise of either accounting, labels as they are. At epsilon 0.5 the accountant makes 80 of RR's 26, and the rotation 85 of these; of 3NB's 46 the rotation makes 83, and the accountant 84 of these.",
@@ -128,8 +128,15 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 			show: func(Cells) ([]release.Table, []figures.Chart) { return anywhere(), nil },
 		},
 		{
-			name: "Appendix A.1.7", title: "variants of Theorem 3.2", lacks: "No absolute error was measured: cells keep root mean squares, and the mean absolute error is no larger.", text: "Three remarks, two of them about proofs. Pure sums compose to epsilon without a delta by basic composition: that is *Pure, the paper's* in the figures. The absolute error of RR in the place of its root mean square is Lemma 4.8's, which *RR, the paper's* uses. Its numbers, and those of Pure, stand at [Figure 3](#figure-3-error-of-gaussian-densities). No absolute error was measured: cells keep root mean squares, and the mean absolute error is no larger. Biased sums add their bias: ours are debiased (Algorithm 2 as printed adds RR's messages as they are), and Pure's is divided out.",
-			show: nil,
+			name: "Appendix A.1.7", title: "variants of Theorem 3.2", text: "Three remarks, two of them about proofs. Pure sums compose to epsilon without a delta by basic composition: that is *Pure, the paper's* in the figures. The absolute error in the place of its root mean square is Lemma 4.8's of RR, which *RR, the paper's* uses; the tables have it, in the mean and at most, at the 1,000 test records and all classes of [Figure 3](#figure-3-error-of-gaussian-densities). The mean is about 0.8 of the root mean square, as of a normal law, and the largest 3.1 to 4.4 times that. Sentences have root mean squares alone, in Figure 3. Biased sums add their bias: ours are debiased (Algorithm 2 as printed adds RR's messages as they are), and Pure's is divided out.",
+			show: func(c Cells) ([]release.Table, []figures.Chart) {
+				return missed(c, "absolute error of a density, in the mean / at most", func(r *experiments.Result) string {
+					if r.Absolute == nil {
+						return ""
+					}
+					return number(r.Absolute.Mean) + " / " + number(r.Absolute.Largest)
+				}), nil
+			},
 		},
 	}
 	for i, it := range p.items {
@@ -143,8 +150,8 @@ paper's contrastive features of CIFAR-10 are not to be had: Fashion-MNIST's pixe
 // What tables of words, and figures without and with a panel of CIFAR-10's size, lack.
 const (
 	fewWords    = "Of the paper's 400,000 words the encoder has the first 30,000: at 13 a second, which two cores do of news, the others take eight hours at most, and were not encoded."
-	noPanel     = "CIFAR-10 has no panel: its contrastive features are not to be had, and 6,144 Fourier features of as many made-up coordinates take hours of a core."
-	madeUpPanel = "The panel of CIFAR-10 has inner products of made-up vectors alone: its contrastive features are not to be had, and 6,144 Fourier features of as many coordinates take hours of a core."
+	noPanel     = "CIFAR-10 has no panel: the paper's contrastive features of it are not to be had, and one of made-up vectors would show what was made up."
+	madeUpPanel = "The panel of CIFAR-10 has inner products of made-up vectors alone: the paper's contrastive features of it are not to be had."
 )
 
 // encodedWords are the sets with words by the paper's sentence encoder.
@@ -153,9 +160,9 @@ var encodedWords = []string{"dbpedia14_mpnet", "agnews_mpnet", "sst2_glue_mpnet"
 // notTheirs says what in tables of words the paper has otherwise.
 const notTheirs = " The paper has a sentence encoder's features, of texts as of GloVe's 400,000 words; its words cannot be compared with ours one by one, and it has no measure of them. Ours are all classes of its three sets by RR, 3NB and Pure, as there. They stand by that encoder, with the first 30,000 of its words: those of highest density are on the topic, and those in brackets tell the classes. Besides, texts stand as means of GloVe's vectors, 25 numbers a word, with 11,925 of its words. By these the words of highest density are common ones in every class, and those in brackets tell most classes of news and of DBPedia-14, and nothing of SST-2. News stand a second time by latent directions, with the words of the data set. Rows of *inner product, rotated* are ours."
 
-// lacking returns an item that lacks something.
+// lacking returns an item without the paper's data.
 func lacking(it item, what string) item {
-	it.lacks = what
+	it.data = what
 	return it
 }
 

@@ -46,8 +46,10 @@ type item struct {
 	name  string // Table 3
 	title string
 	text  string // how ours is measured, or why it is not there
-	lacks string // what of the paper's is not there, and why; "": nothing
-	show  func(c Cells) (tables []release.Table, figures []figures.Chart)
+	// lacks is what of the paper's was not measured, and what that would take; data what it had that cannot be had, and what
+	// stands in. Both may be empty.
+	lacks, data string
+	show        func(c Cells) (tables []release.Table, figures []figures.Chart)
 	// awaits names data sets that not every folder has; those without a cell are said to be missing.
 	awaits []string
 }
