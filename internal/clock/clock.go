@@ -16,8 +16,8 @@ const (
 	agreement = time.Minute     // for how long the two must have run together
 	tolerance = 2 * time.Second // by which they may drift meanwhile: clocks are slewed by less than a thousandth
 
-	// Apart is how far the clock of another machine may be from ours.
-	Apart = 5 * time.Minute
+	// skew is how far the clock of another machine may be from ours.
+	skew = 5 * time.Minute
 )
 
 // Clock watches the wall clock. It is safe for concurrent use.
@@ -86,7 +86,7 @@ func Asked(now time.Time, answers []*http.Response) error {
 			continue
 		}
 		compared++
-		if apart = now.Sub(date); apart >= -Apart && apart <= Apart {
+		if apart = now.Sub(date); apart >= -skew && apart <= skew {
 			return nil
 		}
 	}

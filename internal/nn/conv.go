@@ -221,8 +221,8 @@ func (l MaxPool) walk(visit func(at, pixel, run int, first bool)) {
 func bounded(kind string, sizes ...int) error {
 	product := 1
 	for _, n := range sizes {
-		if product > MaxParams/n {
-			return fmt.Errorf("nn: a %s layer has more than %d numbers", kind, MaxParams)
+		if product > maxParams/n {
+			return fmt.Errorf("nn: a %s layer has more than %d numbers", kind, maxParams)
 		}
 		product *= n
 	}

@@ -11,7 +11,7 @@ import (
 // answers with the means.
 //
 // The loss takes part of it: backward adds the derivative of Weight times the divergence of each example's noise
-// from that of the prior, around zero with a scale of Prior (LaplaceDivergence). It is for training: what is
+// from that of the prior, around zero with a scale of Prior (laplaceDivergence). It is for training: what is
 // drawn carries no guarantee.
 type Laplace struct {
 	Size   int     `json:"size"`
@@ -94,7 +94,7 @@ func (l Laplace) backward(s *scratch, _, x, _, dy, dx []float32, n int) {
 		of, back := x[i*l.Size:(i+1)*l.Size], dx[i*l.Size:(i+1)*l.Size]
 		pull, along := l.pull(of), 0.0
 		for j, v := range of {
-			_, byMean, _ := LaplaceDivergence(pull*float64(v), scale, l.Prior)
+			_, byMean, _ := laplaceDivergence(pull*float64(v), scale, l.Prior)
 			g := float64(dy[i*l.Size+j]) + l.Weight*byMean
 			back[j], along = float32(g), along+g*float64(v)
 		}
@@ -108,10 +108,10 @@ func (l Laplace) backward(s *scratch, _, x, _, dy, dx []float32, n int) {
 	}
 }
 
-// LaplaceDivergence returns the Kullback-Leibler divergence of Laplace noise of a scale around a mean from that of a scale prior
+// laplaceDivergence returns the Kullback-Leibler divergence of Laplace noise of a scale around a mean from that of a scale prior
 // around zero, ln(prior/scale) + |mean|/prior + (scale/prior) e^(-|mean|/scale) - 1, and its derivatives in the mean
 // and in the logarithm of the scale.
-func LaplaceDivergence(mean, scale, prior float64) (divergence, byMean, byLogScale float64) {
+func laplaceDivergence(mean, scale, prior float64) (divergence, byMean, byLogScale float64) {
 	far := math.Abs(mean)
 	near := math.Exp(-far / scale)
 	byMean = math.Copysign((1-near)/prior, mean)
@@ -122,7 +122,7 @@ func LaplaceDivergence(mean, scale, prior float64) (divergence, byMean, byLogSca
 func (l Laplace) byScale(s *scratch, x, dy []float32, i, n int) (sum float64) {
 	scale, pull := float64(s.kept[n*l.Size]), l.pull(x[i*l.Size:(i+1)*l.Size])
 	for at := i * l.Size; at < (i+1)*l.Size; at++ {
-		_, _, byLog := LaplaceDivergence(pull*float64(x[at]), scale, l.Prior)
+		_, _, byLog := laplaceDivergence(pull*float64(x[at]), scale, l.Prior)
 		sum += float64(dy[at])*float64(s.kept[at])*scale + l.Weight*byLog
 	}
 	return sum

@@ -35,7 +35,7 @@ func TestASampledGradientIsADifference(t *testing.T) {
 					pulled++
 				}
 				for _, v := range h {
-					d, _, _ := LaplaceDivergence(pull*float64(v), scale, l.Prior)
+					d, _, _ := laplaceDivergence(pull*float64(v), scale, l.Prior)
 					sum += l.Weight * d
 				}
 			}
@@ -80,18 +80,18 @@ func TestDivergenceIsItsIntegral(t *testing.T) {
 			p := density(x, c.mean, c.scale)
 			want += step * p * (math.Log(p) - math.Log(density(x, 0, c.prior)))
 		}
-		got, byMean, byLog := LaplaceDivergence(c.mean, c.scale, c.prior)
+		got, byMean, byLog := laplaceDivergence(c.mean, c.scale, c.prior)
 		if math.Abs(got-want) > 1e-4 {
 			t.Errorf("%+v: divergence %v, its integral is %v", c, got, want)
 		}
 		const h = 1e-5
-		up, _, _ := LaplaceDivergence(c.mean+h, c.scale, c.prior)
-		down, _, _ := LaplaceDivergence(c.mean-h, c.scale, c.prior)
+		up, _, _ := laplaceDivergence(c.mean+h, c.scale, c.prior)
+		down, _, _ := laplaceDivergence(c.mean-h, c.scale, c.prior)
 		if math.Abs((up-down)/(2*h)-byMean) > 1e-4 {
 			t.Errorf("%+v: by the mean %v, differences say %v", c, byMean, (up-down)/(2*h))
 		}
-		up, _, _ = LaplaceDivergence(c.mean, c.scale*math.Exp(h), c.prior)
-		down, _, _ = LaplaceDivergence(c.mean, c.scale*math.Exp(-h), c.prior)
+		up, _, _ = laplaceDivergence(c.mean, c.scale*math.Exp(h), c.prior)
+		down, _, _ = laplaceDivergence(c.mean, c.scale*math.Exp(-h), c.prior)
 		if math.Abs((up-down)/(2*h)-byLog) > 1e-4 {
 			t.Errorf("%+v: by the logarithm of the scale %v, differences say %v", c, byLog, (up-down)/(2*h))
 		}

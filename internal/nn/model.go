@@ -10,8 +10,8 @@ import (
 	"math/rand/v2"
 )
 
-// MaxParams bounds the numbers that a model learns.
-const MaxParams = 1 << 26
+// maxParams bounds the numbers that a model learns.
+const maxParams = 1 << 26
 
 // Model is layers one after another, and all that they have learned in one
 // vector, layer by layer. It is safe for concurrent use while nobody writes
@@ -22,7 +22,7 @@ type Model struct {
 }
 
 // New returns a model before its first step. It fails if the layers do not fit each
-// other or are larger than MaxParams.
+// other or are larger than maxParams.
 func New(r *rand.Rand, layers ...Layer) (*Model, error) {
 	total, err := fit(layers)
 	if err != nil {
@@ -49,8 +49,8 @@ func fit(layers []Layer) (params int, err error) {
 		if i > 0 && in != before {
 			return 0, fmt.Errorf("nn: layer %d takes %d numbers, and layer %d gives %d", i+1, in, i, before)
 		}
-		if before, params = out, params+learned; params > MaxParams {
-			return 0, fmt.Errorf("nn: a model learns at most %d numbers", MaxParams)
+		if before, params = out, params+learned; params > maxParams {
+			return 0, fmt.Errorf("nn: a model learns at most %d numbers", maxParams)
 		}
 	}
 	return params, nil

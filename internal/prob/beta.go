@@ -41,9 +41,9 @@ func logBetaTails(a, b, x, y, lambda float64) (lower, upper float64) {
 	// 4e-15/upper.
 	if lower > -math.Ln2 && lambda < 1 && -math.Expm1(lower) < 2000*x {
 		upper = min(0, logBetaFraction(b, a, y, x, -lambda))
-		return Log1mExp(upper), upper
+		return log1mExp(upper), upper
 	}
-	return lower, Log1mExp(lower)
+	return lower, log1mExp(lower)
 }
 
 // logBetaFraction returns log I_x(a, b) for lambda = a - (a+b)x > -1 by the continued

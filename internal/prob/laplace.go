@@ -10,5 +10,5 @@ func LogDiscreteLaplacePMF(k int, a float64) float64 {
 	if !finitePositive(a) {
 		return nan
 	}
-	return Log1mExp(-a) - math.Log1p(math.Exp(-a)) - a*math.Abs(float64(k))
+	return log1mExp(-a) - math.Log1p(math.Exp(-a)) - a*math.Abs(float64(k))
 }

@@ -13,7 +13,7 @@ func LogDiscreteLaplaceCDF(k int, a float64) float64 {
 	if k <= 0 {
 		return a*float64(k) - math.Log1p(math.Exp(-a))
 	}
-	return Log1mExp(LogDiscreteLaplaceCDF(-k-1, a))
+	return log1mExp(LogDiscreteLaplaceCDF(-k-1, a))
 }
 
 // LogDiscreteLaplaceSurvival is log P(X > k).

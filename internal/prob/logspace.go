@@ -18,11 +18,11 @@ func LogSub(a, b float64) float64 {
 	if b == negInf {
 		return a
 	}
-	return a + Log1mExp(b-a)
+	return a + log1mExp(b-a)
 }
 
-// Log1mExp returns log(1 - e^x) for x <= 0, and NaN above.
-func Log1mExp(x float64) float64 {
+// log1mExp returns log(1 - e^x) for x <= 0, and NaN above.
+func log1mExp(x float64) float64 {
 	// Above -ln 2 the difference 1-e^x is small and expm1 keeps its digits;
 	// below, e^x is small and log1p does.
 	if x > -math.Ln2 {

@@ -32,7 +32,7 @@ func NormalLogQuantile(logp float64) float64 {
 	case logp == negInf:
 		return negInf
 	case logp > -math.Ln2:
-		return -NormalLogQuantile(Log1mExp(logp))
+		return -NormalLogQuantile(log1mExp(logp))
 	}
 	// P(Z <= z) <= e^{-z^2/2}/2 for z <= 0, so this start is not above the root.
 	// log P(Z <= z) is concave and increases: Newton's steps from the left never

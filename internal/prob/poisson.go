@@ -61,7 +61,7 @@ func logPoissonTails(k int, mean float64) (lower, upper float64) {
 			sum += term
 		}
 		upper = min(0, LogPoissonPMF(k+1, mean)+math.Log(sum))
-		return Log1mExp(upper), upper
+		return log1mExp(upper), upper
 	}
 	for j := k; j > 0; j-- {
 		rho := float64(j) / mean
@@ -71,7 +71,7 @@ func logPoissonTails(k int, mean float64) (lower, upper float64) {
 		sum += term
 	}
 	lower = min(0, LogPoissonPMF(k, mean)+math.Log(sum))
-	return lower, Log1mExp(lower)
+	return lower, log1mExp(lower)
 }
 
 // PoissonWindow tabulates Poisson(mean) around its mode, leaving at most tail

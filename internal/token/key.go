@@ -69,16 +69,16 @@ func (k PublicKey) String() string { return k.text }
 // ID returns a short name for people to compare, as of keytext.ID.
 func (k PublicKey) ID() string { return keytext.ID(k.text) }
 
-// Verify reports with ErrInvalid that the key has not signed the token for the
+// Verify reports with errInvalid that the key has not signed the token for the
 // context. Whether it was spent before is for the caller to know.
 func (k PublicKey) Verify(c Context, token []byte) error {
 	if k.key == nil || len(token) != Size {
-		return ErrInvalid
+		return errInvalid
 	}
 	digest := sha512.Sum384(c.message(token[:nonceBytes]))
 	options := rsa.PSSOptions{SaltLength: sha512.Size384, Hash: crypto.SHA384}
 	if rsa.VerifyPSS(k.key, crypto.SHA384, digest[:], token[nonceBytes:], &options) != nil {
-		return ErrInvalid
+		return errInvalid
 	}
 	return nil
 }

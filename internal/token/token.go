@@ -35,9 +35,9 @@ const (
 
 const variant = blindrsa.SHA384PSSDeterministic
 
-// ErrInvalid is the error of a token that its key has not signed for this
+// errInvalid is the error of a token that its key has not signed for this
 // context. Why not, a signature does not say.
-var ErrInvalid = errors.New("token: not valid here: signed with another key, for another plan, instance or hop, or damaged")
+var errInvalid = errors.New("token: not valid here: signed with another key, for another plan, instance or hop, or damaged")
 
 // Context is where a token is good, and nowhere else.
 type Context struct {

@@ -62,7 +62,7 @@ func TestTokensAreGoodInTheirContextOnly(t *testing.T) {
 		}
 		at := rapid.IntRange(0, Size*8-1).Draw(t, "flipped bit")
 		token[at/8] ^= 1 << (at % 8)
-		if err := key.Public().Verify(a, token); !errors.Is(err, ErrInvalid) {
+		if err := key.Public().Verify(a, token); !errors.Is(err, errInvalid) {
 			t.Errorf("with bit %d flipped: %v", at, err)
 		}
 	})
@@ -221,7 +221,7 @@ func TestZeroKeys(t *testing.T) {
 	if _, err := (PrivateKey{}).Sign(make([]byte, RequestSize)); err == nil {
 		t.Error("signed with no key")
 	}
-	if err := (PublicKey{}).Verify(Context{}, make([]byte, Size)); !errors.Is(err, ErrInvalid) {
+	if err := (PublicKey{}).Verify(Context{}, make([]byte, Size)); !errors.Is(err, errInvalid) {
 		t.Error("verified under no key")
 	}
 	if (PrivateKey{}).RSA() != nil {

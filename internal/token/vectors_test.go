@@ -175,8 +175,8 @@ func TestVector(t *testing.T) {
 		t.Fatal("no bad vectors")
 	}
 	for _, b := range v.Bad {
-		if err := key.Verify(Context{[32]byte(b.Plan), b.Instance, b.Hop}, b.Token); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: %v, want ErrInvalid", b.Comment, err)
+		if err := key.Verify(Context{[32]byte(b.Plan), b.Instance, b.Hop}, b.Token); !errors.Is(err, errInvalid) {
+			t.Errorf("%s: %v, want errInvalid", b.Comment, err)
 		}
 	}
 }

@@ -22,12 +22,12 @@ import (
 type correlated struct {
 	rows   *sumprivacy.Rows
 	day    int // of this round, from 0
-	told   []Day
-	missed []Day // rounds that told nothing, as far as it is known why
+	told   []toldDay
+	missed []toldDay // rounds that told nothing, as far as it is known why
 }
 
-// Day is what a round of a correlated study told: how often each cell was said until then, or why nothing.
-type Day struct {
+// toldDay is what a round of a correlated study told: how often each cell was said until then, or why nothing.
+type toldDay struct {
 	Round  int       `json:"round"`
 	Totals []float64 `json:"totals,omitempty"`
 	Missed string    `json:"missed,omitempty"` // question.TooFew and the like; "": it told something
@@ -129,7 +129,7 @@ func (h *Question) WithState(state []byte) (question.Question, error) {
 	if h.correlated == nil {
 		return nil, errors.New("histogram: a histogram takes no state unless its rounds hang together: leave it out of the plan")
 	}
-	var all, told, missed []Day
+	var all, told, missed []toldDay
 	if err := json.Unmarshal(state, &all); err != nil || !bytes.Equal(marshalDays(all), state) {
 		return nil, errors.New("histogram: the state is no list of rounds with their totals in its one form")
 	}
@@ -155,13 +155,13 @@ func (h *Question) WithState(state []byte) (question.Question, error) {
 }
 
 // state returns that which tells of one more round.
-func (t *correlated) state(of Day) []byte {
+func (t *correlated) state(of toldDay) []byte {
 	all := append(slices.Concat(t.told, t.missed), of)
-	slices.SortFunc(all, func(a, b Day) int { return cmp.Compare(a.Round, b.Round) })
+	slices.SortFunc(all, func(a, b toldDay) int { return cmp.Compare(a.Round, b.Round) })
 	return marshalDays(all)
 }
 
-func marshalDays(all []Day) []byte {
+func marshalDays(all []toldDay) []byte {
 	state, err := json.Marshal(all)
 	if err != nil {
 		panic("histogram: " + err.Error()) // finite numbers always encode
@@ -180,7 +180,7 @@ func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 		return nil, false, errors.New("histogram: a correlated round is one attribute in one crowd that was released")
 	}
 	c := h.correlated
-	day := Day{Round: c.day + 1}
+	day := toldDay{Round: c.day + 1}
 	for _, v := range model.Tables[0].Values {
 		day.Totals = append(day.Totals, v.Mean)
 	}
@@ -195,7 +195,7 @@ func (h *Question) Missed(why string) ([]byte, error) {
 	if h.correlated == nil {
 		return nil, nil
 	}
-	return h.correlated.state(Day{Round: h.correlated.day + 1, Missed: why}), nil
+	return h.correlated.state(toldDay{Round: h.correlated.day + 1, Missed: why}), nil
 }
 
 // note says of what a statement is, and which case it leaves out: one aggregator that lies, beside another that was put

@@ -31,9 +31,9 @@ func TestAYearAtOneQuestionsPrice(t *testing.T) {
 		p := example.Yearly(t, c.rounds, c.k, c.cells, c.noise)
 		p.Round = &plan.Round{Study: strings.Repeat("ab", 32), Number: c.rounds}
 		proto := example.Runnable(t, p)
-		told := make([]histogram.Day, c.rounds-1)
+		told := make([]histogram.ToldDay, c.rounds-1)
 		for i := range told {
-			told[i] = histogram.Day{Round: i + 1, Totals: make([]float64, c.cells)}
+			told[i] = histogram.ToldDay{Round: i + 1, Totals: make([]float64, c.cells)}
 		}
 		state, _ := json.Marshal(told)
 		q, err := proto.Question.(question.Stateful).WithState(state)

@@ -26,7 +26,7 @@ func (m *Model) Course() *Course {
 	if c == nil || len(m.Tables) == 0 {
 		return nil
 	}
-	all := append(c.told[:len(c.told):len(c.told)], Day{Round: c.day + 1})
+	all := append(c.told[:len(c.told):len(c.told)], toldDay{Round: c.day + 1})
 	for _, v := range m.Tables[0].Values {
 		all[len(all)-1].Totals = append(all[len(all)-1].Totals, v.Mean)
 	}

@@ -8,7 +8,10 @@ import (
 )
 
 // What tests compare of the ways to ask.
-type Collecting = ofCollect
+type (
+	Collecting = ofCollect
+	ToldDay    = toldDay
+)
 
 var (
 	CompareCollect     = compareCollect

@@ -33,7 +33,7 @@ func (m *Model) Windows() *Windows {
 		newest[cell] = v.Mean
 	}
 	w.until = append(w.until, none)
-	for _, d := range append(c.told[:len(c.told):len(c.told)], Day{Round: w.Last, Totals: newest}) {
+	for _, d := range append(c.told[:len(c.told):len(c.told)], toldDay{Round: w.Last, Totals: newest}) {
 		for len(w.until) < d.Round { // who told nothing
 			w.until = append(w.until, w.until[len(w.until)-1])
 		}
@@ -75,10 +75,10 @@ func (w *Windows) Gaps() []estimate.Value {
 }
 
 // distinct fills in the rounds so far, of windows: how many distinct respondents until each that was told, and in it.
-func (c *Course) distinct(told []Day) {
+func (c *Course) distinct(told []toldDay) {
 	w := c.Windows
 	whole := w.From(1)
-	for _, d := range append(told[:len(told):len(told)], Day{Round: w.Last}) {
+	for _, d := range append(told[:len(told):len(told)], toldDay{Round: w.Last}) {
 		c.Rounds = append(c.Rounds, d.Round)
 		c.Totals, c.Since = append(c.Totals, whole[d.Round-1:d.Round]), append(c.Since, w.From(d.Round)[:1])
 	}

@@ -26,7 +26,7 @@ import (
 // points, by some 1e-15 of a share of a quarter, 1e-13 of a hundredth and 2e-11 of LeastShare
 // (TestCapsHaveOneShare). Epsilon is off by no more than that, and account by 1e-9.
 type Cap struct {
-	Dim     int     // of a vector, in [2, MaxDim]
+	Dim     int     // of a vector, in [2, maxDim]
 	Clip    float64 // the length that vectors are clipped to, > 0
 	Share   float64 // of the sphere, in [2^-10, 1/2]
 	Epsilon float64 // local, under replacement, in [MinEpsilon, MaxEpsilon]

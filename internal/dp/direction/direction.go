@@ -23,8 +23,8 @@ import (
 const (
 	// SeedBytes is the length of what a direction is expanded from.
 	SeedBytes = 16
-	// MaxDim bounds the dimensions of a vector.
-	MaxDim = 1 << 26
+	// maxDim bounds the dimensions of a vector.
+	maxDim = 1 << 26
 	// MinEpsilon and MaxEpsilon bound the local epsilon of a report.
 	MinEpsilon = 1e-6
 	MaxEpsilon = 50
@@ -170,8 +170,8 @@ func means(sum []float64, n int, factor, square float64) []estimate.Value {
 }
 
 func validate(dim, least int, clip, epsilon float64) error {
-	if dim < least || dim > MaxDim {
-		return fmt.Errorf("direction: %d dimensions: give %d to %d", dim, least, MaxDim)
+	if dim < least || dim > maxDim {
+		return fmt.Errorf("direction: %d dimensions: give %d to %d", dim, least, maxDim)
 	}
 	if !(clip > 0 && clip <= math.MaxFloat32) {
 		return fmt.Errorf("direction: vectors clipped to a length of %v: give a positive number", clip)

@@ -338,7 +338,7 @@ func TestHostileReportsAreRefused(t *testing.T) {
 func TestImpossibleParametersAreNamed(t *testing.T) {
 	for name, err := range map[string]error{
 		"no dimension":      Sign{0, 1, 1}.Validate(),
-		"too many":          Sign{MaxDim + 1, 1, 1}.Validate(),
+		"too many":          Sign{maxDim + 1, 1, 1}.Validate(),
 		"no length":         Sign{1, 0, 1}.Validate(),
 		"not a length":      Sign{1, math.NaN(), 1}.Validate(),
 		"no epsilon":        Sign{1, 1, 0}.Validate(),

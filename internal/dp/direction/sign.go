@@ -21,7 +21,7 @@ const SignBytes = 1 + SeedBytes
 // end of x's line that was drawn, and on the seed. That holds for whatever the seed
 // is expanded to and however products are rounded, so that Epsilon is exact.
 type Sign struct {
-	Dim     int     // of a vector, in [1, MaxDim]
+	Dim     int     // of a vector, in [1, maxDim]
 	Clip    float64 // the length that vectors are clipped to, > 0
 	Epsilon float64 // local, under replacement, in [MinEpsilon, MaxEpsilon]
 }

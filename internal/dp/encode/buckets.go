@@ -33,8 +33,8 @@ func (a Axis) validate() error {
 	if !(math.Abs(a.Low) <= MaxEnd && math.Abs(a.High) <= MaxEnd && a.Low < a.High) {
 		return fmt.Errorf("encode: an axis from %v to %v: give two numbers, the lower first, of at most %g", a.Low, a.High, MaxEnd)
 	}
-	if a.Cells < 1 || a.Cells > MaxCells {
-		return fmt.Errorf("encode: an axis of %d intervals: give from 1 to %d", a.Cells, MaxCells)
+	if a.Cells < 1 || a.Cells > maxCells {
+		return fmt.Errorf("encode: an axis of %d intervals: give from 1 to %d", a.Cells, maxCells)
 	}
 	// In intervals of sixteen float64s at the larger end, edges are apart and where find
 	// says.
@@ -139,11 +139,11 @@ func (b *Buckets) Encode(x float64) ([]uint32, error) {
 	return []uint32{uint32(i)}, nil
 }
 
-// Name returns the interval of a cell, such as "10 to 20", "below 10" and "90 and more", or Others.
+// Name returns the interval of a cell, such as "10 to 20", "below 10" and "90 and more", or "others".
 func (b *Buckets) Name(cell int) string {
 	mustHave(cell, b.Size())
 	if cell == b.axis.Cells {
-		return Others
+		return othersName
 	}
 	return b.axis.name(cell, !b.others)
 }

@@ -28,7 +28,7 @@ func NewCategories(names []string, others bool) (*Categories, error) {
 		if !utf8.ValidString(name) {
 			return nil, fmt.Errorf("encode: category %d is not valid UTF-8", i)
 		}
-		if others && name == Others {
+		if others && name == othersName {
 			return nil, fmt.Errorf("encode: category %d has the name of the cell for others: rename it, or ask without that cell", i)
 		}
 		if first, twice := c.index[name]; twice {
@@ -94,12 +94,12 @@ func (c *Categories) number(x int) (uint32, error) {
 	return 0, errOutside
 }
 
-// Name returns the category of a cell, or Others.
+// Name returns the category of a cell, or "others".
 func (c *Categories) Name(cell int) string {
 	mustHave(cell, c.Size())
 	switch {
 	case cell == c.declared:
-		return Others
+		return othersName
 	case c.names == nil:
 		return strconv.Itoa(cell)
 	}

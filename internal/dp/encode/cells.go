@@ -13,20 +13,20 @@ import "fmt"
 // a plan: both ends derive it from the plan alone. Errors name the rule that a value
 // breaks, never the value.
 
-// MaxCells is the largest domain: 2^26 cells, of which the analyzer keeps 512 MiB of
+// maxCells is the largest domain: 2^26 cells, of which the analyzer keeps 512 MiB of
 // counts.
-const MaxCells = 1 << 26
+const maxCells = 1 << 26
 
-// Others is the name of the cell for what is not in the domain, always the last one.
-const Others = "others"
+// othersName is the name of the cell for what is not in the domain, always the last one.
+const othersName = "others"
 
 // checkCells checks the rule on the size of a domain, its cell for others included. Of one cell by itself
 // only a set is asked, which may be empty.
 func checkCells(size int) error { return checkFrom(2, size) }
 
 func checkFrom(least, size int) error {
-	if size < least || size > MaxCells {
-		return fmt.Errorf("encode: a domain of %d cells: give from %d to %d", size, least, MaxCells)
+	if size < least || size > maxCells {
+		return fmt.Errorf("encode: a domain of %d cells: give from %d to %d", size, least, maxCells)
 	}
 	return nil
 }

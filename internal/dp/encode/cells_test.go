@@ -61,21 +61,21 @@ func TestCategories(t *testing.T) {
 			t.Errorf("%d is in %d, want %d", x, got[0], want)
 		}
 	}
-	for i, want := range []string{"red", "green", "", Others} {
+	for i, want := range []string{"red", "green", "", othersName} {
 		if got := named.Name(i); got != want {
 			t.Errorf("cell %d is %q", i, got)
 		}
 	}
-	if numbers.Size() != 13 || numbers.Name(7) != "7" || numbers.Name(12) != Others || bare.Size() != 2 {
+	if numbers.Size() != 13 || numbers.Name(7) != "7" || numbers.Name(12) != othersName || bare.Size() != 2 {
 		t.Error("sizes or names of numbered categories")
 	}
 	for rule, bad := range map[string]func() (*Categories, error){
 		"domain of 0 cells":  func() (*Categories, error) { return NumberedCategories(0, false) },
-		"give from 1 to":     func() (*Categories, error) { return NumberedCategories(MaxCells, true) },
+		"give from 1 to":     func() (*Categories, error) { return NumberedCategories(maxCells, true) },
 		"domain of -9223":    func() (*Categories, error) { return NumberedCategories(math.MaxInt, true) },
 		"0 and 2 are the":    func() (*Categories, error) { return NewCategories([]string{"a", "b", "a"}, false) },
 		"not valid UTF-8":    func() (*Categories, error) { return NewCategories([]string{"a", "\xff"}, false) },
-		"the cell for other": func() (*Categories, error) { return NewCategories([]string{"a", Others}, true) },
+		"the cell for other": func() (*Categories, error) { return NewCategories([]string{"a", othersName}, true) },
 	} {
 		_, err := bad()
 		refused(t, err, rule, "")
@@ -114,7 +114,7 @@ func TestSet(t *testing.T) {
 		_, err := NewSet(items, most)
 		refused(t, err, "from 1 to the size", "")
 	}
-	if set.Size() != 5 || set.most != 2 || set.Name(4) != Others {
+	if set.Size() != 5 || set.most != 2 || set.Name(4) != othersName {
 		t.Error("shape of a set")
 	}
 }
@@ -196,7 +196,7 @@ func TestBuckets(t *testing.T) {
 		"an axis from 0 to ": {0, math.Inf(1), 2},
 		"an axis from -1e+":  {-1e101, 0, 2},
 		"of 0 intervals":     {0, 1, 0},
-		"give from 1 to":     {0, 1, MaxCells + 1},
+		"give from 1 to":     {0, 1, maxCells + 1},
 		"narrower than":      {1, 1 + 0x1p-50, 4},
 		"a domain of 1":      {0, 1, 1},
 	} {
@@ -220,7 +220,7 @@ func TestGrid(t *testing.T) {
 			t.Errorf("%v is in %d and %d, want %d and %d", c.p, a[0], b[0], c.cell, c.other)
 		}
 	}
-	if open.Size() != 6 || closed.Size() != 7 || closed.Name(6) != Others || closed.Name(4) != "x 1 to 2, y 0 to 1" || open.Name(0) != "x below 1, y below 0" {
+	if open.Size() != 6 || closed.Size() != 7 || closed.Name(6) != othersName || closed.Name(4) != "x 1 to 2, y 0 to 1" || open.Name(0) != "x below 1, y below 0" {
 		t.Errorf("shape of a grid: %q, %q", closed.Name(4), open.Name(0))
 	}
 	for _, p := range []Point{{math.NaN(), 0}, {math.Inf(-1), math.NaN()}} {

@@ -43,11 +43,11 @@ func (g *Grid) Encode(p Point) ([]uint32, error) {
 	return []uint32{uint32(row*g.x.Cells + column)}, nil
 }
 
-// Name returns the two intervals of a cell, such as "x 0 to 1, y 2 to 3", or Others.
+// Name returns the two intervals of a cell, such as "x 0 to 1, y 2 to 3", or "others".
 func (g *Grid) Name(cell int) string {
 	mustHave(cell, g.Size())
 	if cell == g.x.Cells*g.y.Cells {
-		return Others
+		return othersName
 	}
 	return "x " + g.x.name(cell%g.x.Cells, !g.others) + ", y " + g.y.name(cell/g.x.Cells, !g.others)
 }

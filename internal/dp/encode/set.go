@@ -70,5 +70,5 @@ func encodeSet[V any](s *Set, items []V, find func(V) (uint32, error)) ([]uint32
 	return set, nil
 }
 
-// Name returns the item of a cell, or Others.
+// Name returns the item of a cell, or "others".
 func (s *Set) Name(cell int) string { return s.items.Name(cell) }

@@ -16,8 +16,8 @@ func checkEpsilon(epsilon float64) {
 
 // validEpsilon reports what a plan may get wrong.
 func validEpsilon(epsilon float64) error {
-	if !(epsilon >= MinEpsilon && epsilon <= MaxEpsilon) {
-		return fmt.Errorf("randomize: epsilon %v: give a number from %v to %d", epsilon, MinEpsilon, MaxEpsilon)
+	if !(epsilon >= minEpsilon && epsilon <= MaxEpsilon) {
+		return fmt.Errorf("randomize: epsilon %v: give a number from %v to %d", epsilon, minEpsilon, MaxEpsilon)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // wasteful for large ones.
 type Hadamard struct {
 	K       int     // cells, in [2, MaxCells)
-	Epsilon float64 // local, under replacement, in [MinEpsilon, MaxEpsilon]
+	Epsilon float64 // local, under replacement, in [minEpsilon, MaxEpsilon]
 }
 
 // Validate says what is wrong with the parameters.

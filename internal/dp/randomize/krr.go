@@ -24,9 +24,9 @@ import (
 // nobody, and serves comparisons.
 const MaxEpsilon = 50
 
-// MinEpsilon is the least epsilon that mechanisms are calibrated to: below, rounding
+// minEpsilon is the least epsilon that mechanisms are calibrated to: below, rounding
 // would be a large part of it.
-const MinEpsilon = 1e-6
+const minEpsilon = 1e-6
 
 // KRR is K-ary randomized response on the symbols 0 to K-1 (Warner 1965 for K = 2;
 // the label round of KDE, section 3.3). With probability

@@ -26,7 +26,7 @@ type LocalHash struct {
 	K         int      // cells, in [2, MaxCells]
 	G         int      // symbols, in [2, 2^20]
 	Functions int      // in the family, >= 1; Functions*G at most MaxCells
-	Epsilon   float64  // local, under replacement, in [MinEpsilon, MaxEpsilon]
+	Epsilon   float64  // local, under replacement, in [minEpsilon, MaxEpsilon]
 	Seed      [32]byte // of the family
 }
 

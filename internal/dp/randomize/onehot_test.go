@@ -98,7 +98,7 @@ func TestOneHotLocalByEnumeration(t *testing.T) {
 // What is asked for is what is carried out: never more, and only roundings less.
 func TestOneHotKeepsItsEpsilon(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		epsilon, adj := rapid.Float64Range(MinEpsilon, MaxEpsilon).Draw(t, "epsilon"), rapid.SampledFrom(adjacencies).Draw(t, "adjacency")
+		epsilon, adj := rapid.Float64Range(minEpsilon, MaxEpsilon).Draw(t, "epsilon"), rapid.SampledFrom(adjacencies).Draw(t, "adjacency")
 		for _, m := range []OneHot{Symmetric(10, epsilon, adj), Asymmetric(10, epsilon, adj)} {
 			sent, missing := m.losses()
 			got := math.Max(sent, missing)

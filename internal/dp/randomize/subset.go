@@ -17,7 +17,7 @@ import (
 type SubsetSelection struct {
 	K       int     // cells, in [2, MaxCells]
 	W       int     // cells in a report, in [1, K)
-	Epsilon float64 // local, under replacement, in [MinEpsilon, MaxEpsilon]
+	Epsilon float64 // local, under replacement, in [minEpsilon, MaxEpsilon]
 }
 
 // SubsetSize returns the W of least variance for cells that few devices hold: the integer

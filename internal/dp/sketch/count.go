@@ -23,7 +23,7 @@ type Count struct{ rows }
 // NewCount has so many hash functions of so many columns each, drawn from the public
 // seed, which must not depend on anybody's value.
 func NewCount(hashes, width int, seed [32]byte) (*Count, error) {
-	r, err := newRows(hashes, 2*min(width, MaxChannels), seed)
+	r, err := newRows(hashes, 2*min(width, maxChannels), seed)
 	if err != nil {
 		return nil, err
 	}

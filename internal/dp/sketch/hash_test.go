@@ -37,7 +37,7 @@ func TestCellIsThePolynomial(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := [4]uint64{coefficient.Draw(t, "a0"), coefficient.Draw(t, "a1"), coefficient.Draw(t, "a2"), coefficient.Draw(t, "a3")}
 		value := rapid.OneOf(rapid.Uint32(), rapid.Just(^uint32(0))).Draw(t, "value")
-		cells := rapid.IntRange(2, MaxChannels).Draw(t, "cells")
+		cells := rapid.IntRange(2, maxChannels).Draw(t, "cells")
 		r := rows{coefficients: [][4]uint64{a}, cells: uint64(cells)}
 		if got, want := r.Cell(0, value), slowCell(a, value, cells); got != want || int(got) >= cells {
 			t.Fatalf("cell %d of %d, want %d", got, cells, want)
@@ -87,7 +87,7 @@ func TestAnyFourHashesHaveOnePolynomial(t *testing.T) {
 				a[k] = term.Add(term, field(a[k])).Mod(term, modulus).Uint64()
 			}
 		}
-		const cells = MaxChannels
+		const cells = maxChannels
 		r := rows{coefficients: [][4]uint64{a}, cells: cells}
 		for i := range x {
 			if got, want := r.Cell(0, x[i]), uint32(y[i]>>34); got != want { // y 2^27 / 2^61
@@ -153,7 +153,7 @@ func TestGoldenVectors(t *testing.T) {
 	}
 	for _, c := range []shape{
 		{Name: "count-mean", Hashes: 3, Width: 10}, {Name: "count-mean", Hashes: 1024, Width: 65536}, {Name: "count", Hashes: 5, Width: 7},
-		{Name: "count-mean", Hashes: 1, Width: MaxChannels}, {Name: "count", Hashes: 1, Width: 1},
+		{Name: "count-mean", Hashes: 1, Width: maxChannels}, {Name: "count", Hashes: 1, Width: 1},
 		{Name: "count-mean", Hashes: 0, Width: 10}, {Name: "count-mean", Hashes: 2, Width: 1}, {Name: "count-mean", Hashes: 1024, Width: 1<<17 + 1},
 		{Name: "count-mean", Hashes: 1 << 40, Width: 1 << 40}, {Name: "count", Hashes: 1024, Width: 1<<16 + 1}, {Name: "count", Hashes: 1, Width: 0},
 		{Name: "count", Hashes: 1, Width: 1 << 50},

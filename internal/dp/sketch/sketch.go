@@ -21,9 +21,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/encode"
 )
 
-// MaxChannels is the largest sketch, rows times cells: 2^27, of which the analyzer keeps
+// maxChannels is the largest sketch, rows times cells: 2^27, of which the analyzer keeps
 // 1 GiB of counts. 1,024 rows by 65,536 are half of it.
-const MaxChannels = 1 << 27
+const maxChannels = 1 << 27
 
 // rows are hash functions from values to cells, one function a row.
 //
@@ -43,8 +43,8 @@ const prime = 1<<61 - 1
 // newRows reads the coefficients, row by row from a_0 to a_3, each the upper 61 bits of
 // the next word of the stream "sketch/rows" of the seed, skipping words that give p.
 func newRows(hashes, cells int, seed [32]byte) (rows, error) {
-	if hashes < 1 || cells < 2 || hashes > MaxChannels || cells > MaxChannels || hashes*cells > MaxChannels {
-		return rows{}, fmt.Errorf("sketch: %d rows of %d cells: give at least 1 of 2, and at most %d in all", hashes, cells, MaxChannels)
+	if hashes < 1 || cells < 2 || hashes > maxChannels || cells > maxChannels || hashes*cells > maxChannels {
+		return rows{}, fmt.Errorf("sketch: %d rows of %d cells: give at least 1 of 2, and at most %d in all", hashes, cells, maxChannels)
 	}
 	words := encode.Expand(seed, "sketch/rows")
 	r := rows{coefficients: make([][4]uint64, hashes), cells: uint64(cells)}

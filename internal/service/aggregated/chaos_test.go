@@ -92,7 +92,7 @@ func TestKilledAtEveryStep(t *testing.T) { killedAt(t, func(string) bool { retur
 
 // killedAt kills aggregators at each of those points.
 func killedAt(t *testing.T, these func(point string) bool) {
-	points := slices.DeleteFunc(slices.Concat(Failpoints, rows.Failpoints, rows.HelperFailpoints), func(point string) bool { return !these(point) })
+	points := slices.DeleteFunc(slices.Concat(failpoints, rows.Failpoints, rows.HelperFailpoints), func(point string) bool { return !these(point) })
 	reached := map[string]bool{}
 	for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 		for _, point := range points {
@@ -171,7 +171,7 @@ func schedule(t *testing.T, seed uint64) {
 	w.close()
 	var seen []byte
 	for range 60 {
-		w.mishap(r, append(slices.Clone(Failpoints), rows.Failpoints...))
+		w.mishap(r, append(slices.Clone(failpoints), rows.Failpoints...))
 		w.step()
 		for _, role := range []dap.Role{dap.Leader, dap.Helper} {
 			if w.nodes[role] == nil {

@@ -713,7 +713,7 @@ func roundSchedule(t *testing.T, seed uint64) (missed int) {
 	c := newCourse(t)
 	r := seeded.New(seed, 77)
 	var late []func() *http.Response
-	points := slices.Concat(Failpoints, rows.Failpoints, rows.RoundFailpoints)
+	points := slices.Concat(failpoints, rows.Failpoints, rows.RoundFailpoints)
 	var days [][]int64
 	for number := 1; number <= rounds; number++ {
 		c.begin(number)

@@ -40,7 +40,7 @@ import (
 type Options struct {
 	// Common has among the rest Client, which reaches the helper; Retention of what is kept
 	// of a plan after its end, by default 30 days; and Failpoint, which is called at each of
-	// Failpoints and of rows.Failpoints.
+	// failpoints and of rows.Failpoints.
 	serve.Common
 	Role       dap.Role          // dap.Leader or dap.Helper
 	Store      keep.Store        // whose owner the service becomes
@@ -63,8 +63,8 @@ type Options struct {
 	Limits serve.Visits
 }
 
-// Failpoints are the steps that Options.Failpoint is called at.
-var Failpoints = []string{
+// failpoints are the steps that Options.Failpoint is called at.
+var failpoints = []string{
 	"reports-kept",    // on disk, not acknowledged
 	"job-verified",    // by the helper, who has added it; not yet here
 	"helper-verified", // in memory

@@ -422,7 +422,7 @@ func TestWorkersAtRandom(t *testing.T) {
 			w.close()
 			var late []func() *http.Response
 			w.meddle = unreliable(r, &late)
-			steps := slices.Concat(rows.Failpoints, Failpoints)
+			steps := slices.Concat(rows.Failpoints, failpoints)
 			workers := []*beside{w.beside(dap.Leader, ""), w.beside(dap.Leader, ""), w.beside(dap.Leader, "")}
 			for _, b := range workers {
 				b.most, b.shard = 1+r.IntN(3), 1+r.IntN(3) // whoever cuts first decides

@@ -18,8 +18,8 @@ import (
 // and that the hops have deleted. The last hops know what they handed over, and are asked
 // when the service starts and before a verdict. Plans that the copy lacks are not found.
 
-// ErrOlder is the error of a database that is older than what a hop has seen.
-var ErrOlder = errors.New("analyzer: the database is an older copy: restore a newer one (docs/damaged-disks.md)")
+// errOlder is the error of a database that is older than what a hop has seen.
+var errOlder = errors.New("analyzer: the database is an older copy: restore a newer one (docs/damaged-disks.md)")
 
 // getHeld answers which batch was counted.
 func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
@@ -45,7 +45,7 @@ func (s *Service) getHeld(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Compare reads what there is of every open plan and asks its last hops what they
-// handed over. ErrOlder: it is not here. A hop that is out of reach says nothing.
+// handed over. errOlder: it is not here. A hop that is out of reach says nothing.
 func (s *Service) Compare(ctx context.Context) error {
 	plans, err := s.o.Store.Plans(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Service) compare(ctx context.Context, name string) error {
 			}
 			digest, there, err := s.o.Store.Digest(ctx, name, i, crowd)
 			if err == nil && (!there || fmt.Sprintf("%x", digest) != held.Sent) {
-				err = fmt.Errorf("%w: plan %s: %s has handed over a batch of crowd %d of instance %d, which is not here", ErrOlder, name, last.Operator, crowd+1, i+1)
+				err = fmt.Errorf("%w: plan %s: %s has handed over a batch of crowd %d of instance %d, which is not here", errOlder, name, last.Operator, crowd+1, i+1)
 			}
 			return err
 		}); err != nil {

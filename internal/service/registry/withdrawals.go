@@ -168,8 +168,8 @@ func (x *Withdrawals) All() []plan.SignedWithdrawal {
 	return all
 }
 
-// WithdrawnData is a row of Table, for programs.
-type WithdrawnData struct {
+// withdrawnData is a row of Table, for programs.
+type withdrawnData struct {
 	Plan      string    `json:"plan"`
 	Publisher string    `json:"publisher"`
 	At        time.Time `json:"at"`
@@ -179,10 +179,10 @@ type WithdrawnData struct {
 // Table shows them on a status page; none if there are none.
 func (x *Withdrawals) Table() []serve.Table {
 	t := serve.Table{Title: "Withdrawn plans", Columns: []string{"plan", "at", "reason", "publisher"}}
-	var data []WithdrawnData
+	var data []withdrawnData
 	for _, w := range x.All() {
 		t.Rows = append(t.Rows, []string{plan.Short(finalName(w)), w.At.Format(time.RFC3339), w.Reason, w.Publisher})
-		data = append(data, WithdrawnData{finalName(w), w.Publisher, w.At, w.Reason})
+		data = append(data, withdrawnData{finalName(w), w.Publisher, w.At, w.Reason})
 	}
 	if data == nil {
 		return nil

@@ -58,7 +58,7 @@ func ReadPlan(w http.ResponseWriter, r *http.Request, publishers plan.Publishers
 			return plan.Signed{}, false, err
 		}
 	}
-	r.Body = Behind(head, r.Body)
+	r.Body = rejoined(head, r.Body)
 	text, err := ReadBody(w, r, plan.MaxSignedBytes)
 	if err != nil {
 		return plan.Signed{}, false, err
@@ -107,8 +107,8 @@ func Created(w http.ResponseWriter, again bool) {
 	}
 }
 
-// Behind returns a body of which the head was read, whole again.
-func Behind(head []byte, body io.ReadCloser) io.ReadCloser {
+// rejoined returns a body of which the head was read, whole again.
+func rejoined(head []byte, body io.ReadCloser) io.ReadCloser {
 	return struct {
 		io.Reader
 		io.Closer

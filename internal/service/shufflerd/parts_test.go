@@ -49,7 +49,7 @@ func pick(t testing.TB, names []string, part string) string {
 // Killed at any step of a crowd in parts, nothing is lost or doubled, and no blob stays.
 func TestCrashInParts(t *testing.T) {
 	for hop := range 2 {
-		for _, name := range slices.Concat(PartFailpoints, []string{"epoch-mixed", "batch-kept", "inbox-purged", "outbox-written", "mixed"}) {
+		for _, name := range slices.Concat(partFailpoints, []string{"epoch-mixed", "batch-kept", "inbox-purged", "outbox-written", "mixed"}) {
 			comes := name == "manifest-kept" || name == "part-kept" || name == "batch-kept"
 			leaves := name == "epoch-mixed" || name == "inbox-purged" || name == "parts-written" || name == "parts-marked" || name == "part-sent"
 			if hop == 0 && comes || hop == 1 && leaves {

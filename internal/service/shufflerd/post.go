@@ -37,8 +37,8 @@ var Failpoints = []string{
 // Failpoint is called at "marked PHASE" too, when a crowd's mark is on disk and nobody has
 // heard of it.
 
-// PartFailpoints are those of crowds that are laid out in parts.
-var PartFailpoints = []string{
+// partFailpoints are those of crowds that are laid out in parts.
+var partFailpoints = []string{
 	"parts-written", // not yet marked
 	"parts-marked",  // what came in still there
 	"step-done",     // each time

@@ -154,7 +154,7 @@ func newSessionAs(t *testing.T, root string, most time.Duration, user int) *Sess
 	// So that services end with the shell, and the shell with this process, whatever ends it.
 	// A job of a shell without a terminal ignores SIGINT.
 	io.WriteString(typed, "trap 'kill -TERM $(jobs -p) 2>/dev/null; wait' EXIT\n")
-	context.AfterFunc(ctx, func() { w.CloseWithError(ErrTime) })
+	context.AfterFunc(ctx, func() { w.CloseWithError(errTime) })
 	t.Cleanup(func() {
 		if err := s.End(); err != nil {
 			t.Error(err)
@@ -163,7 +163,7 @@ func newSessionAs(t *testing.T, root string, most time.Duration, user int) *Sess
 	return s
 }
 
-var ErrTime = errors.New("the time for all commands is over")
+var errTime = errors.New("the time for all commands is over")
 
 // End stops the services and waits until nothing of the session is left.
 func (s *Session) End() error {

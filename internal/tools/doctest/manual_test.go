@@ -29,7 +29,7 @@ func TestASessionReportsFailuresAndLeavesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	s = NewSession(t, t.TempDir(), time.Second)
-	if _, err := s.Run("sleep 1000 & sleep 1000"); !errors.Is(err, ErrTime) {
+	if _, err := s.Run("sleep 1000 & sleep 1000"); !errors.Is(err, errTime) {
 		t.Errorf("a command that never ends: %v", err)
 	}
 	if err := s.End(); err == nil || strings.Contains(err.Error(), "goes on") {

@@ -109,7 +109,7 @@ func readList(what string, data []byte, item func(i int, r *cborReader) error) e
 	r := &cborReader{rest: data}
 	r.expect(cborMap, 1)
 	r.expect(cborNumber, 1)
-	n := r.head(cborArray, MaxAsks)
+	n := r.head(cborArray, maxAsks)
 	if !r.bad && n == 0 {
 		return fmt.Errorf("wire: %s: empty, or not in its one encoding", what)
 	}

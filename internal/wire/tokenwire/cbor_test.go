@@ -30,7 +30,7 @@ func library(t testing.TB, data []byte, into any) (written []byte, ok bool) {
 	t.Helper()
 	decode, err := cbor.DecOptions{
 		DupMapKey: cbor.DupMapKeyEnforcedAPF, IndefLength: cbor.IndefLengthForbidden, TagsMd: cbor.TagsForbidden,
-		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField, MaxNestedLevels: 4, MaxArrayElements: MaxAsks, MaxMapPairs: 16,
+		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField, MaxNestedLevels: 4, MaxArrayElements: maxAsks, MaxMapPairs: 16,
 	}.DecMode()
 	if err != nil {
 		t.Fatal(err)

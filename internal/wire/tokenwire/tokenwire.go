@@ -29,13 +29,13 @@ type Response struct {
 	Answers [][]byte // token.RequestSize bytes each
 }
 
-// MaxAsks is the most tokens that one plan can demand of a device: of every
+// maxAsks is the most tokens that one plan can demand of a device: of every
 // hop of every instance.
-const MaxAsks = plan.MaxInstances * plan.MaxHops
+const maxAsks = plan.MaxInstances * plan.MaxHops
 
 // MaxBody bounds the encoding of a request and of a response: an ask has
 // its blinded bytes and at most 16 of structure.
-const MaxBody = MaxAsks*(token.RequestSize+16) + 16
+const MaxBody = maxAsks*(token.RequestSize+16) + 16
 
 // Marshal encodes the request.
 func (t Request) Marshal() []byte {

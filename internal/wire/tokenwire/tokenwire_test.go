@@ -37,7 +37,7 @@ func TestTokenMessagesComeBack(t *testing.T) {
 		}
 	})
 	var most Request
-	for i := range MaxAsks {
+	for i := range maxAsks {
 		most.Asks = append(most.Asks, Ask{uint16(i / 16), uint8(i % 16), make([]byte, token.RequestSize)})
 	}
 	if data := most.Marshal(); len(data) > MaxBody {

@@ -102,10 +102,10 @@ type identity struct{ dimension int }
 
 func newIdentity(s Spec) family { return identity{s.Dimension} }
 
-// Two values in a ball of radius 1 (and UnitTolerance) are at most two apart, and a
+// Two values in a ball of radius 1 (and unitTolerance) are at most two apart, and a
 // bit moves by half a coordinate's difference; clamping only brings them closer.
 func (f identity) shape() shape {
-	const longest = 1 + UnitTolerance
+	const longest = 1 + unitTolerance
 	return shape{channels: f.dimension, bound: 1, query: 1, sparsity: f.dimension,
 		moves: Sensitivity{Coordinates: f.dimension, Gap: 1, SumSquares: math.Min(float64(f.dimension), longest*longest*slack)}}
 }

@@ -82,7 +82,7 @@ func (f *Features) Sampled() bool { return !kernels[f.spec.Kernel].single }
 // Map writes f(x)/R, in [-1, 1] per channel, to out, which has length
 // Channels. A device sends the bit 1 there with probability (1+out)/2.
 //
-// The value must have d finite coordinates and length 1 within UnitTolerance
+// The value must have d finite coordinates and length 1 within unitTolerance
 // for inner products, up to 10^4 bandwidths for kernels of a distance and within
 // the radius where there is one; with Normalize, any length from 1e-15 to 1e15.
 // Coordinates that rounding or that tolerance carries beyond 1 are clamped, a
@@ -106,10 +106,10 @@ func (f *Features) one(x, out []float32, write func(blas32.General, []float32, b
 	return nil
 }
 
-// UnitTolerance is how far from 1 the length of a value may be where the
+// unitTolerance is how far from 1 the length of a value may be where the
 // kernel needs unit vectors: above what float16 features lose, below what
 // would matter to a density.
-const UnitTolerance = 1e-3
+const unitTolerance = 1e-3
 
 // maxBandwidths is the length in bandwidths up to which float32 phases, of
 // deviation sqrt2 |x|/h and relative error 2^-24, are good to about 0.001.
@@ -141,9 +141,9 @@ func (f *Features) check(x []float32) (scale float32, err error) {
 		return float32(1 / length), nil
 	case kernel.of.Fade != nil && length > maxBandwidths*f.spec.Bandwidth:
 		return 0, fmt.Errorf("value is longer than %.0f bandwidths: its features would be rounding noise", maxBandwidths)
-	case kernel.radius && length > f.spec.Radius*(1+UnitTolerance):
+	case kernel.radius && length > f.spec.Radius*(1+unitTolerance):
 		return 0, errors.New("value is outside the plan's ball: raise the radius, or let the plan normalize")
-	case kernel.of.Fade == nil && math.Abs(length-1) > UnitTolerance:
+	case kernel.of.Fade == nil && math.Abs(length-1) > unitTolerance:
 		return 0, fmt.Errorf("value is not of unit length, which the kernel %s needs: normalize it, or let the plan do so", f.spec.Kernel)
 	case kernel.exactly:
 		return float32(1 / length), nil

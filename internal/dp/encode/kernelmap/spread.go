@@ -36,7 +36,7 @@ func bucketedSpread(s Spec) Spread {
 	return Spread{Sample: beyond * beyond / 4, Query: beyond}
 }
 
-const longest = (1 + UnitTolerance) * (1 + UnitTolerance) // of a unit vector, squared
+const longest = (1 + unitTolerance) * (1 + unitTolerance) // of a unit vector, squared
 
 // signsSpread returns that of f g = <r, x><r, y>, of variance |x|^2 |y|^2 + <x, y>^2 - 2 sum x_i^2 y_i^2 <= 2.
 func signsSpread(Spec) Spread { return Spread{Sample: 2 * longest * longest, Query: longest} }
