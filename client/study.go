@@ -148,7 +148,7 @@ func FetchState(ctx context.Context, address string, p plan.Plan, o Options) ([]
 	return state.Bytes(), err
 }
 
-// needsState reports whether a device asks for the public state that a plan names. Where rounds hang together it does not:
+// needsState reports whether a device asks for the public state that a plan names. Where rounds are correlated it does not:
 // what they told so far changes nothing that a device says, and may be long.
 func needsState(p plan.Plan) bool {
 	return p.State != "" && p.Correlated() == nil

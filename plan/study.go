@@ -102,7 +102,7 @@ func (s Study) Validate() error {
 	return s.Plan.Validate()
 }
 
-// Correlated returns how the plan's rounds hang together; nil: they do not.
+// Correlated returns how the plan's rounds are correlated; nil: they are not.
 func (p Plan) Correlated() *Correlated {
 	if p.Route.Sum == nil {
 		return nil

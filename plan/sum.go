@@ -30,7 +30,7 @@ type Sum struct {
 	Correlated *Correlated `json:"correlated,omitempty"`
 }
 
-// Correlated is how the rounds of a study hang together that answer what happened since the last one.
+// Correlated says how the rounds of a study are correlated, which answer what happened since the last one.
 type Correlated struct {
 	Rounds int `json:"rounds"` // of the study
 	Bits   int `json:"bits"`   // what a round tells is scaled by 2^Bits
@@ -123,7 +123,7 @@ func (s *Sum) validateCorrelated(ps *Problems) {
 	if c == nil {
 		return
 	}
-	ps.Require(s.Noise != NoiseDevices && s.Law == LawGaussian, at+"rounds: aggregators add the noise of rounds that hang together, by the law %q", LawGaussian)
+	ps.Require(s.Noise != NoiseDevices && s.Law == LawGaussian, at+"rounds: aggregators add the noise of correlated rounds, by the law %q", LawGaussian)
 	ps.Require(c.Rounds >= 2 && c.Rounds <= maxCorrelated, at+"rounds must be between 2 and %d", maxCorrelated)
 	most := maxBits
 	if c.Windows {

@@ -15,9 +15,9 @@ const (
 	noTokens        = "One aggregator and the analyzer together, and whoever reads this release, as long as the other aggregator keeps the shares that it gets to itself, and neither invents respondents. The plan has no tokens by which both would find invented ones: an aggregator that invents all others sees your answer with your own device's noise alone, as both aggregators do." + terms.LeaderKnows
 )
 
-// observers returns the question's, and who reads private sizes of crowds. Where devices flip their bits, a sum shows what a mixed batch
-// shows, the counts of all bits: who had everything of one device is both aggregators here,
-// and who had the batch is one of them. Nobody holds a single fragment.
+// observers returns the question's observers, and who reads private sizes of crowds. Where devices flip their bits, a sum
+// shows the counts of all bits, as a mixed batch does. In a sum, "everyone colludes" means both aggregators, and
+// "shuffler honest" means one of them. Nobody holds a single fragment.
 func (p *Protocol) observers(shuffled account.Guarantee) ([]account.Statement, error) {
 	all, err := p.Question.Guarantees(shuffled)
 	if err != nil || p.Noised() {

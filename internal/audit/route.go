@@ -62,7 +62,7 @@ func NewRoute(p plan.Plan, rounds Rounds, seed uint64) (*Route, error) {
 		return nil, errors.New("audit: the plan is of a table: no device answers, and no party is attacked")
 	}
 	if p.Correlated() != nil {
-		return nil, errors.New("audit: the rounds of the plan hang together, and each tells of all before it: no attack on that is known here")
+		return nil, errors.New("audit: the rounds of the plan are correlated, and each tells of all before it: no attack on that is known here")
 	}
 	t := &Route{tokened: demanding(p)}
 	p = untied(p)

@@ -25,8 +25,7 @@ func messages(m channel, users int, score func(c [2]uint64) float64) Observed {
 	}}
 }
 
-// certain stands for a likelihood ratio of zero or without bound, of which scores of rounds
-// add up.
+// certain replaces infinite log-likelihood ratios, so that scores of rounds can be added.
 const certain = 1e6
 
 // Poissons returns the number of messages of PoissonSum.

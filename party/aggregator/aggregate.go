@@ -128,7 +128,7 @@ func (s side) Share(r *rand.Rand, b Batch, earlier ...Day) (dap.Ciphertext, erro
 }
 
 // Noisy adds this aggregator's noise to a batch: it gives what Share seals. It leaves the
-// batch as it is. Where rounds hang together its row tells of earlier ones too.
+// batch as it is. Where rounds are correlated its row tells of earlier ones too.
 func (s side) Noisy(r *rand.Rand, b Batch, earlier ...Day) (prio3.Vector, error) {
 	if b.Reports < uint64(s.Minimum) {
 		return prio3.Vector{}, fmt.Errorf("aggregator: a batch of %d reports: the plan's smallest has %d", b.Reports, s.Minimum)

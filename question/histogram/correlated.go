@@ -17,7 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// correlated is a round of a study whose rounds hang together: it counts what happened since the last
+// correlated is a round of a study whose rounds are correlated: it counts what happened since the last
 // one, and tells of all days so far (package counter). What earlier rounds told is the round's public state.
 type correlated struct {
 	rows   *sumprivacy.Rows
@@ -43,7 +43,7 @@ const fine = 10
 // mostTotal bounds a total of a state: beyond what any rows sum to, and so small that nothing which follows is infinite.
 const mostTotal = 1e30
 
-// ofStudy returns what a plan says of how its rounds hang together; nil: they do not.
+// ofStudy returns what a plan says of how its rounds are correlated; nil: they are not.
 func ofStudy(p plan.Plan) *plan.Correlated {
 	if p.Route.Sum == nil {
 		return nil
@@ -63,7 +63,7 @@ func newCorrelated(p plan.Plan, cells int) (*correlated, error) {
 	t := &correlated{rows: rows}
 	if r := p.Round; r != nil {
 		if r.Number > of.Rounds {
-			return nil, fmt.Errorf("histogram: round %d of %d that hang together", r.Number, of.Rounds)
+			return nil, fmt.Errorf("histogram: round %d of %d correlated ones", r.Number, of.Rounds)
 		}
 		t.day = r.Number - 1
 	}
@@ -127,7 +127,7 @@ func (t *correlated) row(numbers []uint64) []float64 {
 // WithState returns the round after those that the state tells of.
 func (h *Question) WithState(state []byte) (question.Question, error) {
 	if h.correlated == nil {
-		return nil, errors.New("histogram: a histogram takes no state unless its rounds hang together: leave it out of the plan")
+		return nil, errors.New("histogram: a histogram takes no state unless its rounds are correlated: leave it out of the plan")
 	}
 	var all, told, missed []toldDay
 	if err := json.Unmarshal(state, &all); err != nil || !bytes.Equal(marshalDays(all), state) {
@@ -170,7 +170,7 @@ func marshalDays(all []toldDay) []byte {
 }
 
 // Next returns the state that tells of this round too; nil after the last, since no round asks with it. It is never done:
-// the study says when its rounds are over. Rounds that do not hang together have none.
+// the study says when its rounds are over. Rounds that are not correlated have none.
 func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 	if h.correlated == nil || m == nil {
 		return nil, false, nil
@@ -190,7 +190,7 @@ func (h *Question) Next(m question.Model) ([]byte, bool, error) {
 	return c.state(day), false, nil
 }
 
-// Missed returns the state that says why this round told nothing; nil where rounds do not hang together.
+// Missed returns the state that says why this round told nothing; nil where rounds are not correlated.
 func (h *Question) Missed(why string) ([]byte, error) {
 	if h.correlated == nil {
 		return nil, nil

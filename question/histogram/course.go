@@ -6,7 +6,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/estimate"
 )
 
-// Course is what the rounds so far told of a study whose rounds hang together.
+// Course is what the rounds so far told of a study whose rounds are correlated.
 type Course struct {
 	Of     int                // rounds of the study
 	Rounds []int              // that were told, rising; the last is the model's own

@@ -74,7 +74,7 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	case shares(p):
 		t.law = func(respondents int) sum.Law { return scattered(p).Law(respondents) }
 	default:
-		law := sync.OnceValue(func() sum.Law { return sum.Total(route) }) // rounds that hang together never ask
+		law := sync.OnceValue(func() sum.Law { return sum.Total(route) }) // correlated rounds never ask
 		t.law = func(int) sum.Law { return law() }
 		if p.Route.Table != nil {
 			t.weighted = chernoff(route)

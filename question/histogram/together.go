@@ -12,10 +12,10 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// A study that counts events may have rounds that hang together, or ask each round afresh. Both keep one budget for all
+// A study that counts events may have correlated rounds, or ask each round afresh. Both keep one budget for all
 // rounds. What is compared is the error of the running total of the last round.
 
-// joined designs a plan whose rounds hang together or, where that errs less, the plan of rounds that ask afresh
+// joined designs a plan whose rounds are correlated or, where that errs less, the plan of rounds that ask afresh
 // and keep its budget together. It says both errors.
 func joined(p plan.Plan) (plan.Plan, string, error) {
 	near, err := designed(p)
@@ -43,7 +43,7 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 		if math.Sqrt2*total <= own {
 			return near, "Together: " + says + ".", nil
 		}
-		return apart, "Afresh: where rounds hang together, " + says + ".", nil
+		return apart, "Afresh: where rounds are correlated, " + says + ".", nil
 	}
 	// Who asks afresh may ask what happened since the last round, of which no number is too many, or how often it has
 	// happened so far.
@@ -56,7 +56,7 @@ func joined(p plan.Plan) (plan.Plan, string, error) {
 	if total <= other {
 		return near, "Together: " + says + ".", nil
 	}
-	return apart, "Afresh: where rounds hang together, " + says + ".", nil
+	return apart, "Afresh: where rounds are correlated, " + says + ".", nil
 }
 
 // Afresh returns the plan of each of the rounds of a plan of correlated ones, where they are asked by themselves and keep

@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/question/histogram"
 )
 
-// Of rounds that hang together and rounds that ask afresh a design has those whose running total errs less, and both
+// Of correlated rounds and rounds that ask afresh a design has those whose running total errs less, and both
 // keep the budget in all rounds. A year at one event errs by 22.4 and 31.0, where asking afresh errs by 114 and 559.
 func TestRoundsAreTogetherWhereThatErrsLess(t *testing.T) {
 	for _, c := range []struct {

@@ -197,7 +197,7 @@ func validateNoised(p plan.Plan, ps *plan.Problems) {
 	validateStudy(p, ps)
 }
 
-// validateStudy lists what is wrong with a plan whose rounds hang together.
+// validateStudy lists what is wrong with a plan whose rounds are correlated.
 func validateStudy(p plan.Plan, ps *plan.Problems) {
 	of, ask := ofStudy(p), *p.Question.Histogram
 	if of == nil {

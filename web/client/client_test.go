@@ -25,9 +25,9 @@ import (
 
 // largest is the most that the module may have, compressed: a page's visitors wait for it. Oblivious
 // HTTP took 24 kB of it, for plans that hide addresses; tables of keys took 21 kB, and seal in a third of the time;
-// strings took 18 kB, tables 20 kB, experiments and rounds that hang together 68 kB, a code for each error 5 kB,
-// an app that counts 91 kB, vectors with Gaussian noise 9 kB, an accountant that remembers 4 kB, and remembering rounds
-// that hang together 1 kB. A release packs it 26 kB smaller.
+// strings took 18 kB, tables 20 kB, experiments and correlated rounds 68 kB, a code for each error 5 kB,
+// an app that counts 91 kB, vectors with Gaussian noise 9 kB, an accountant that remembers 4 kB, and remembering
+// correlated rounds 1 kB. A release packs it 26 kB smaller.
 const largest = 2_951_000
 
 // made are the files of the client, in a folder.

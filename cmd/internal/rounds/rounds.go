@@ -18,7 +18,7 @@ type Terms struct {
 	Merged   bool   `help:"Of a study of one round each: publish, beside the release of each round, one of all rounds so far."`
 }
 
-// Settle returns the terms and the number of rounds, 0 for what the plan says. Rounds that hang together are answered by
+// Settle returns the terms and the number of rounds, 0 for what the plan says. Correlated rounds are answered by
 // everybody, and the plan says how many there are; 0 of any other.
 func (t Terms) Settle(p plan.Plan, rounds int) (Terms, int) {
 	if of := p.Correlated(); of != nil {

@@ -48,7 +48,7 @@ func (s *Sharing) closed(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// keptAge is how long Kept believes what it has found: it lists the store.
+// keptAge is the lifetime of Kept's cached sum, since it lists the store.
 const keptAge = 30 * time.Second
 
 // Kept returns how many bytes lie in the store of blobs, half a minute ago or later.

@@ -3,7 +3,7 @@ package sum
 import "math"
 
 // Factor returns so many coefficients binom(2j, j)/4^j, 2^bits the first, rounded to whole numbers: what the row of a
-// round that hangs together with others tells of the j-th before it (package counter). They do not grow.
+// round that is correlated with others tells of the j-th before it (package counter). They do not grow.
 func Factor(length, bits int) []int64 {
 	all := make([]int64, length)
 	f := math.Ldexp(1, bits)

@@ -16,7 +16,7 @@ import (
 // Sum is a route of sums made runnable. It is immutable and safe for concurrent use.
 type Sum struct {
 	route  plan.Sum
-	factor []int64 // of rounds that hang together; nil: a round by itself
+	factor []int64 // of correlated rounds; nil: a round by itself
 	across []int64 // of windows, over the numbers of a row too; nil: each number tells of itself
 	round  int
 }
@@ -50,7 +50,7 @@ func New(p plan.Plan) (*Sum, error) {
 	}
 	if c := s.route.Correlated; c != nil {
 		if s.round > c.Rounds {
-			return nil, fmt.Errorf("sum: round %d of %d that hang together", s.round, c.Rounds)
+			return nil, fmt.Errorf("sum: round %d of %d correlated ones", s.round, c.Rounds)
 		}
 		s.factor = Factor(c.Rounds, c.Bits)
 		if c.Windows {

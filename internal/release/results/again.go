@@ -13,7 +13,7 @@ import (
 )
 
 // Again writes up anew what a release says of a histogram, or of tables, by the counts that stand beside it, what earlier
-// rounds told where rounds hang together, and how many respondents were counted of each crowd, 0 of one that was withheld. It returns the counts, too, as they would
+// rounds told where rounds are correlated, and how many respondents were counted of each crowd, 0 of one that was withheld. It returns the counts, too, as they would
 // be written. ok is false where that does not follow: of other kinds, of counts that were cut short, and where
 // the law of errors is that of counts which no release has.
 func Again(p plan.Plan, state, counts []byte, respondents []int) (headline []release.Metric, sections []release.Section, written []byte, ok bool, err error) {

@@ -75,7 +75,7 @@ func (a armed) slack(r float64) []float64 {
 	return all
 }
 
-// over compares the arm with another, whose errors hang together with its own as far as the noise has them do.
+// over compares the arm with another, whose errors are correlated with its own as far as the noise has them do.
 func (a armed) over(b armed, level float64) (best, low, high float64) {
 	own, ownLow, ownHigh := a.share(level)
 	other, otherLow, otherHigh := b.share(level)

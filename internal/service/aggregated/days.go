@@ -13,14 +13,14 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Rounds that hang together (plan.Correlated): the row of a round tells of those before it too, whose
+// Correlated rounds (plan.Correlated): the row of a round tells of those before it too, whose
 // rows have left here. What was added up of them is kept for the whole study, beside the row, in one write. Both
 // aggregators tell of the same rounds, or nothing leaves: the checksum that the leader shows is of all of them.
 
 // errLate is the error of a round whose row nobody waits for any more: devices have it charged until then.
 var errLate = fmt.Errorf("the round has closed more than %v ago, and ledgers of devices do not count what it tells any more", plan.LastRow)
 
-// over returns when what is kept of a plan may begin to be forgotten: of rounds that hang together when their study closes,
+// over returns when what is kept of a plan may begin to be forgotten: of correlated rounds when their study closes,
 // for later rows tell of them until then.
 func over(signed plan.Signed) time.Time {
 	if signed.Plan.Correlated() != nil && signed.Study != nil {

@@ -24,7 +24,7 @@ import (
 
 const rounds, precision = 5, 4
 
-// course is a study whose rounds hang together, on the two aggregators of a world.
+// course is a study whose rounds are correlated, on the two aggregators of a world.
 type course struct {
 	*world
 	study       plan.SignedStudy
@@ -697,7 +697,7 @@ func TestARowThatIsTooLateIsWithheld(t *testing.T) {
 	}
 }
 
-// A plan whose rounds hang together is served as a round alone.
+// A plan whose rounds are correlated is served as a round alone.
 func TestRoundsThatHangTogetherAreOfAStudy(t *testing.T) {
 	c := newCourse(t)
 	p := c.study.Study.Plan

@@ -90,7 +90,7 @@ func untold(err error) string {
 	return ""
 }
 
-// missed gives up for good a row of rounds that hang together which can never be had and was told to nobody: later rows
+// missed gives up for good a row of correlated rounds which can never be had and was told to nobody: later rows
 // go on without it.
 func (s *Service) missed(ctx context.Context, c *crowd) error {
 	c.of.mu.Lock()
@@ -159,7 +159,7 @@ func (s *Service) showFailed(m *metrics.Set) {
 	}, metrics.Gauge{Name: "aggregator_sums_failed", Help: "Crowds whose sum can never be had: their plans are to be withdrawn."})
 }
 
-// missing is of each study whose rounds hang together, and each crowd of it, which rounds have left (true) or were given up.
+// missing is of each study whose rounds are correlated, and each crowd of it, which rounds have left (true) or were given up.
 type missing map[string]map[int]bool
 
 // add notes how the row of a round went.

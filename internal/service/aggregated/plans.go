@@ -241,7 +241,7 @@ func (s *Service) prepare(signed plan.Signed) (*served, error) {
 		return nil, registry.Refused("its answers are not summed")
 	}
 	if signed.Plan.Correlated() != nil && signed.Plan.Round == nil {
-		return nil, registry.Refused("its rounds hang together, and it is none of a study")
+		return nil, registry.Refused("its rounds are correlated, and it is none of a study")
 	}
 	us, other := route.Leader, route.Helper
 	if s.o.Role == dap.Helper {

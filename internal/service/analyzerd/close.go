@@ -102,7 +102,7 @@ type counted struct {
 	without  map[int]int     // crowds that are left out, with how many of their batches came
 	failed   []string        // which sums are not among them and can never be had, and why
 	hopeless []int           // the crowds of these
-	missed   string          // of a round that hangs together with others: why its row is not among them, if it is not
+	missed   string          // of a round that is correlated with others: why its row is not among them, if it is not
 	study    *plan.Study     // of which they are a round; nil: of none
 	sign     relay.SignKey   // of the release; the zero key where the plan names none
 	state    []byte          // that they were asked with; nil: none

@@ -74,7 +74,7 @@ func (s *Service) collectCrowd(ctx context.Context, name string, run *running, t
 	}
 }
 
-// rowWaits reports whether the row of a round that hangs together with others may come yet. When it does, later rows tell of
+// rowWaits reports whether the row of a round that is correlated with others may come yet. When it does, later rows tell of
 // it too: a round that was written up without it would have them read wrongly.
 func (s *Service) rowWaits(ctx context.Context, name string, o outline) (bool, error) {
 	if !o.hangs || !s.o.Now().Before(o.closes.Add(plan.LastRow+s.o.Grace)) {

@@ -45,7 +45,7 @@ func (s *Service) givenUp(name string, crowd uint32) bool {
 	return is
 }
 
-// missed returns why the row of a round that hangs together with others is not here, if it is not.
+// missed returns why the row of a round that is correlated with others is not here, if it is not.
 func (s *Service) missed(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -232,7 +232,7 @@ func (s *Service) state(ctx context.Context, p rows.Plan, study plan.Study, roun
 	return state, plan.StateName(state), "", nil
 }
 
-// destroyed returns a round before this one that was withdrawn, where rounds hang together; 0: none.
+// destroyed returns a round before this one that was withdrawn, where rounds are correlated; 0: none.
 func (s *Service) destroyed(ctx context.Context, round plan.Plan) (number int, err error) {
 	if round.Correlated() == nil {
 		return 0, nil

@@ -235,12 +235,12 @@ func (v *releaseView) together(first table, second *table, picks []int) {
 			continue
 		}
 		if t.group == nil {
-			v.Refused = "Of this crowd it is not known how many were counted, or how the errors of values hang together."
+			v.Refused = "Of this crowd it is not known how many were counted, or how the errors of values are correlated."
 			return
 		}
 		count, part, low, high, ok := t.group.Group(picks, level)
 		if !ok {
-			v.Groups, v.Refused = nil, "The errors of these values hang together in a way that is not known, so that the error of a sum is not either: only one-hot answers can be put together."
+			v.Groups, v.Refused = nil, "The errors of these values are correlated in an unknown way, so their sum has no interval: only one-hot answers can be added up."
 			return
 		}
 		from, to := count.Interval(level)

@@ -31,7 +31,7 @@ func (c *Console) study(w http.ResponseWriter, r *http.Request) error {
 		Over   string
 		Curves []*curve
 		Trends *trends
-		Lines  template.HTML // of rounds that hang together: the newest release tells of all
+		Lines  template.HTML // of correlated rounds: the newest release tells of all
 		LookUp *lookUp       // of windows
 		So     int           // rounds so far
 		More   int           // that were released and are not listed

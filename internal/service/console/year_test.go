@@ -155,7 +155,7 @@ func (y *year) party(name string) (plan.Party, envelope.PrivateKey, relay.SignKe
 	return plan.Party{Operator: name, Key: open.Public().String(), URL: "https://" + name + ".test"}, open, sign
 }
 
-// newYear begins a trial whose rounds hang together, of so long each. Something happens to a device in the rounds that visits
+// newYear begins a trial whose rounds are correlated, of so long each. Something happens to a device in the rounds that visits
 // gives, rising, no more of them than count.
 func newYear(t *testing.T, of plan.Correlated, length time.Duration, visits func(d int) []int) *year {
 	t.Helper()

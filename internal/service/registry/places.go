@@ -8,7 +8,7 @@ import (
 
 // room says whose places are taken. A publisher has Most of them. A study takes one from each
 // of its publishers, and its rounds have Most of their own: who signs the rounds of a study
-// fills those, and keeps no other plan out. Rounds that hang together have as many as their publishers signed: all are
+// fills those, and keeps no other plan out. Correlated rounds have as many as their publishers signed: all are
 // kept until the study closes.
 func (x *Plans[P]) room(signed plan.Signed) error {
 	study, rounds := studyOf(signed), 0

@@ -33,9 +33,8 @@ type kept struct {
 	Since time.Time `json:"since"`
 }
 
-// Open is New with sessions that outlast the program in a file, which is made where there is none
-// and is its owner's alone. Of those in it the ones go on that still last, and whose operator knows
-// says is one.
+// Open returns New with sessions that outlast the program in a file, which only its owner can read and which is
+// made where there is none. It restores sessions that have not expired and whose operator still exists (knows).
 func Open(link time.Duration, now func() time.Time, path string, knows func(name string) bool) (*Sessions, error) {
 	s := New(link, now)
 	text, err := read(path)

@@ -78,7 +78,7 @@ func (c Study) Run(all []Happened, progress simulate.Progress) (out Outcome, err
 	start := time.Now()
 	of := c.Plan.Correlated()
 	if of == nil || c.Plan.Question.Histogram == nil {
-		return out, errors.New("course: the plan's rounds do not hang together")
+		return out, errors.New("course: the plan's rounds are not correlated")
 	}
 	study := plan.Study{Version: plan.StudyVersion, Plan: c.Plan, Rounds: of.Rounds, Takes: plan.TakesAll, Withheld: plan.WithheldRepeats}
 	study.Plan.Times, study.Plan.Signatures = plan.Times{}, 0

@@ -17,7 +17,7 @@ import (
 	"github.com/confetti-dp/confetti/simulate"
 )
 
-// rows runs the rounds of a study whose rounds hang together (plan.Correlated), one after the other. events says
+// rows runs the rounds of a study whose rounds are correlated (plan.Correlated), one after the other. events says
 // how many say each cell in each round, among so many respondents; nil: the round is withheld, and does not
 // count. The aggregators' own code draws each row, once; devices, proofs and seals are left out. It
 // returns the last round that was told, what was counted in it, and its model, which tells the course of all.

@@ -21,7 +21,7 @@ import (
 )
 
 // countingHouse is a house of three processes each of a leader and a helper, with a database each, that count a study's rounds
-// which hang together.
+// which are correlated.
 type countingHouse struct {
 	*house
 	study  plan.SignedStudy

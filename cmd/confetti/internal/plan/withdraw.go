@@ -125,7 +125,7 @@ func (c planWithdraw) send(out io.Writer, p plan.Plan, w plan.SignedWithdrawal) 
 	if len(all) == 0 && c.Log == "" {
 		return plans.Addressed(p)
 	}
-	slices.SortStableFunc(all, func(a, b plans.Party) int { return last(a) - last(b) })
+	slices.SortStableFunc(all, func(a, b plans.Party) int { return rank(a) - rank(b) })
 	var errs []error
 	seen := map[string]bool{}
 	for _, one := range all {
@@ -156,8 +156,8 @@ func (c planWithdraw) send(out io.Writer, p plan.Plan, w plan.SignedWithdrawal) 
 	return nil
 }
 
-// last orders parties: the entries, the analyzer, who alone releases, the others.
-func last(p plans.Party) int {
+// rank sorts parties for withdrawal: entries first, then the analyzer (which releases), then the rest.
+func rank(p plans.Party) int {
 	switch {
 	case p.Role == "shuffler" && p.Hop == 0:
 		return 0

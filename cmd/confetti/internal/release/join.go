@@ -69,7 +69,7 @@ func (c joined) Run(std terminal.Streams) error {
 		out = append(out, row)
 	}
 	if len(out) == 1 {
-		return fmt.Errorf("no record of %s was told of by one report: nothing is joined", c.Table)
+		return fmt.Errorf("every record of %s has several reports or none, and a join needs exactly one: nothing is joined", c.Table)
 	}
 	var text bytes.Buffer
 	if err := csv.NewWriter(&text).WriteAll(out); err != nil {

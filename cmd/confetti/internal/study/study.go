@@ -51,7 +51,7 @@ type studySign struct {
 	File        string    `arg:"" help:"A plan in TOML or JSON: what every round asks." type:"path"`
 	Key         string    `help:"The publisher's private key: confetti keys new --for publisher." required:"" type:"path" placeholder:"FILE"`
 	Coordinator string    `help:"Who signs rounds: the file of its private key, made in the same way, which the analyzer's configuration names too; or its public key alone." required:"" placeholder:"FILE|KEY"`
-	Rounds      int       `help:"How many rounds there are at most; of a plan whose rounds hang together that is in it." placeholder:"N"`
+	Rounds      int       `help:"How many rounds there are at most; of a plan whose rounds are correlated that is in it." placeholder:"N"`
 	Closes      time.Time `help:"When the first round closes; the others last as long. Beside a private key." placeholder:"TIME"`
 	Ends        time.Time `help:"When the study is over, whatever rounds are left." required:"" placeholder:"TIME"`
 	firstRound

@@ -189,7 +189,7 @@ func readStatus(text []byte) (*serve.Status, error) {
 	}
 	var st *serve.Status
 	if err := json.Unmarshal(text, &st); err != nil || st == nil {
-		return nil, errors.New("what it answers is not the status of a service")
+		return nil, errors.New("it answered, but is not a Confetti service: check the address")
 	}
 	return st, nil
 }

@@ -32,7 +32,7 @@ func (m *Map) OfNumbers(numbers []float32) ([]float32, error) {
 	case m.Image != nil:
 		return m.ofImage(numbers)
 	case m.Texts():
-		return nil, errors.New("inputs: features are of texts")
+		return nil, errors.New("inputs: this map takes texts, and the values are numbers")
 	case len(numbers) != len(m.Columns):
 		return nil, fmt.Errorf("inputs: %d numbers: want %d columns", len(numbers), len(m.Columns))
 	}

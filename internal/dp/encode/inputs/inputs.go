@@ -149,7 +149,7 @@ func (m *Map) Places(names []string) ([]int, error) {
 // Fit refuses rows of numbers with other columns, or in another order.
 func (m *Map) Fit(names []string) error {
 	if m.Texts() {
-		return errors.New("inputs: features are of texts")
+		return errors.New("inputs: this map takes texts, and the columns have numbers")
 	}
 	for i, c := range m.Columns {
 		if len(names) != len(m.Columns) || names[i] != c.Name {

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Aggregators returns the event of one number, or of all numbers of all rounds that hang together, where the noise of so many aggregators, 1 or 2, is
+// Aggregators returns the event of one number, or of all numbers of all correlated rounds, where the noise of so many aggregators, 1 or 2, is
 // not known, or of the 1 holder of a table.
 func Aggregators(s plan.Sum, unknown int) account.Event {
 	if s.Correlated != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Rows are what aggregators tell in the rounds of a study that hang together (plan.Correlated). They are immutable, and safe
+// Rows are what aggregators tell in the rounds of a study that are correlated (plan.Correlated). They are immutable, and safe
 // for concurrent use.
 type Rows struct {
 	*counter.Counter

@@ -143,7 +143,7 @@ const (
 // Why nothing leaves, as it is kept at Withheld.
 const (
 	Few    = "few"    // reports
-	Late   = "late"   // the row of a round that hangs together with others: nobody waits for it any more
+	Late   = "late"   // the row of a round that is correlated with others: nobody waits for it any more
 	Failed = "failed" // GiveUp wrote it
 )
 

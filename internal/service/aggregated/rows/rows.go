@@ -25,7 +25,7 @@ const (
 	goneTable      keep.Table = 2  // -> nothing: it is never taken up again
 	withdrawnTable keep.Table = 3  // -> the statement
 	roundsTable    keep.Table = 4  // STUDY/NUMBER -> the plan's name
-	begunTable     keep.Table = 10 // STUDY -> numbers of rounds that hang together, whose rows may have been drawn
+	begunTable     keep.Table = 10 // STUDY -> numbers of correlated rounds, whose rows may have been drawn
 )
 
 // Tables of a plan's two shelves. A leader's shelf of reports has 1 to 4 and 7; the plan's own has the others, and a
@@ -64,7 +64,7 @@ var HelperFailpoints = []string{
 	"rows/spend", "rows/spend/committed", // no other job has a report of these names
 }
 
-// RoundFailpoints are those of rounds that hang together. Schedules of a single plan do not come to them.
+// RoundFailpoints are those of correlated rounds. Schedules of a single plan do not come to them.
 var RoundFailpoints = []string{
 	"rows/begin", "rows/begin/committed", // the row may be drawn
 	"rows/give-up", "rows/give-up/committed", // it never leaves

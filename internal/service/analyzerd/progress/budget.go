@@ -20,7 +20,7 @@ type Budget struct {
 	Plans []Spent `json:"plans"` // in the order they were registered
 }
 
-// MostMore is how far a Budget's More is counted.
+// MostMore caps the count in a Budget's More.
 const MostMore = 1000
 
 // Left says in words how many more plans fit; like is what they are compared with.

@@ -69,7 +69,7 @@ type Verdict struct {
 	Files  map[string][]byte // "json", "csv", "html"; none where it is withheld
 	Reason string            // why it is withheld; empty where it is released
 	At     time.Time
-	Missed string // of a round that hangs together with others and tells nothing: why, for the next one's state
+	Missed string // of a round that is correlated with others and tells nothing: why, for the next one's state
 }
 
 // Decide writes the verdict on a closed plan together with its release. There is

@@ -58,7 +58,7 @@ func OpenSignIn(o Operators, now func() time.Time) (*SignIn, error) {
 		errs = append(errs, serve.Fault("operators", errors.New("name those whom to let in: everybody of the provider's would be otherwise")))
 	}
 	if _, there := o.Names[""]; there {
-		errs = append(errs, serve.Fault("operators", errors.New("a subject is empty")))
+		errs = append(errs, serve.Fault("operators", errors.New("one has no subject: give the provider's sub of each")))
 	}
 	client, err := serve.Client(o.Roots)
 	errs = append(errs, serve.Fault("roots", err))

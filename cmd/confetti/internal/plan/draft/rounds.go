@@ -28,7 +28,7 @@ func (c histogramPlan) runRounds(std terminal.Streams) error {
 	}
 	errs := terminal.Faults{}
 	errs.Require(c.Route.Route == plan.RouteSum, "--rounds are of sums, whose aggregators keep the days: set --route sum")
-	errs.Require(c.Route.Noise != plan.NoiseDevices, "--noise devices: aggregators add the noise of rounds that hang together: leave it out")
+	errs.Require(c.Route.Noise != plan.NoiseDevices, "--noise devices: aggregators add the noise of correlated rounds: leave it out")
 	errs.Require(c.Rounds >= 2, "--rounds is %d: give 2 or more", c.Rounds)
 	errs.Require(c.Events >= 1 && c.Events <= c.Rounds, "--events is %d: give 1 to --rounds", c.Events)
 	errs.Require(slices.Equal(c.Kind, []string{"set"}) && len(c.Attribute) == 1, "--rounds count what happens, of one --attribute: leave out --kind, or say set")

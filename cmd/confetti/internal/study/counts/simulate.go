@@ -57,7 +57,7 @@ func (c Simulate) Run(std terminal.Streams, given *kong.Context) error {
 	}
 	of := p.Correlated()
 	if of == nil {
-		return fmt.Errorf("%s: its rounds do not hang together, so that each is asked by itself: confetti collect simulate tries one", c.File)
+		return fmt.Errorf("%s: its rounds are not correlated, so that each is asked by itself: confetti collect simulate tries one", c.File)
 	}
 	if c.Again < 0 || c.Again > maxAgain {
 		return terminal.Usagef("--repetitions is %d: give 0 to %d", c.Again, maxAgain)

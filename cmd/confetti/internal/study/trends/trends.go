@@ -156,7 +156,7 @@ func (c Command) follow(newest plan.Plan, rounds []trend.Round, notes []trend.No
 func untold(p plan.Plan) error {
 	switch {
 	case p.Correlated() != nil:
-		return errors.New("its rounds hang together, and the newest release tells of all of them: see it with confetti release show")
+		return errors.New("its rounds are correlated, and the newest release tells of all of them: see it with confetti release show")
 	case !trend.Followed(p):
 		return fmt.Errorf("a trend is of shares of values that a plan names, or of lifts of an experiment; a question of kind %s has neither: see each round with confetti release show, or all in the console", p.Question.Kind)
 	}

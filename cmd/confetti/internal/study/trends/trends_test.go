@@ -19,7 +19,7 @@ func TestWhatHasNoTrendIsRefused(t *testing.T) {
 	}{
 		{example.Strings(), "a trend is of shares of values that a plan names, or of lifts of an experiment; a question of kind strings has neither: see each round with confetti release show, or all in the console"},
 		{example.Table(), "a trend is of shares of values that a plan names, or of lifts of an experiment; a question of kind table has neither: see each round with confetti release show, or all in the console"},
-		{example.Yearly(t, 12, 1, 1, plan.NoiseAggregators), "its rounds hang together, and the newest release tells of all of them: see it with confetti release show"},
+		{example.Yearly(t, 12, 1, 1, plan.NoiseAggregators), "its rounds are correlated, and the newest release tells of all of them: see it with confetti release show"},
 		{example.Histograms()["sample"], withheld},
 		{example.Experiment(), withheld},
 	} {
