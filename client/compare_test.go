@@ -50,7 +50,7 @@ func (l *life) compare() error {
 		}
 	}
 	for _, c := range l.everyCap() {
-		if err := l.shares(kept.Room(l.now, c, nil), c); err != nil {
+		if err := l.shares(kept.Remaining(l.now, c, nil), c); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (l *life) compare() error {
 var printed = regexp.MustCompile(`nothing|[0-9.e+-]+(?: %|,|\n)`)
 
 // shares compares what is printed of a cap with what counts.
-func (l *life) shares(r client.Room, c client.Caps) error {
+func (l *life) shares(r client.Remaining, c client.Caps) error {
 	all, _ := l.model.counts(l.now, c.Period)
 	epsilon, delta := sums(all)
 	want := []float64{epsilon, delta}

@@ -67,12 +67,12 @@ func TestTheLedgerSaysWhatThePlanSays(t *testing.T) {
 	if said := l.Entries[0].Said; !strings.HasPrefix(said, "coffee; one such word in ") && !strings.HasPrefix(said, "tea; one such word in ") {
 		t.Errorf("a device that was opened again says %q of its label", said)
 	}
-	rooms := []client.Room{l.Room(time.Now(), client.Caps{Window: client.Cap{Local: 3}, Period: time.Hour}, nil)}
+	left := []client.Remaining{l.Remaining(time.Now(), client.Caps{Window: client.Cap{Local: 3}, Period: time.Hour}, nil)}
 	var shown, paged bytes.Buffer
 	if err := words.Show(&shown, l, 0.5); err != nil {
 		t.Fatal(err)
 	}
-	if err := page.Write(&paged, l, page.Options{Prior: 0.5, Rooms: rooms}); err != nil {
+	if err := page.Write(&paged, l, page.Options{Prior: 0.5, Remaining: left}); err != nil {
 		t.Fatal(err)
 	}
 	for name, said := range map[string]string{"in words": shown.String(), "as a page": paged.String()} {
@@ -88,7 +88,7 @@ func TestTheLedgerSaysWhatThePlanSays(t *testing.T) {
 			t.Errorf("%s:\n%s", name, said)
 		}
 	}
-	if said := rooms[0].String(); !strings.Contains(said, "of the label alone") {
+	if said := left[0].String(); !strings.Contains(said, "of the label alone") {
 		t.Error(said)
 	}
 	for cap, fits := range map[float64]bool{1: false, 3: true} {

@@ -23,8 +23,8 @@ import (
 
 // Options say what is beside the ledger.
 type Options struct {
-	Prior float64       // how firmly somebody believed something of an answer before, in (0, 1)
-	Rooms []client.Room // what is left of the budgets
+	Prior     float64            // how firmly somebody believed something of an answer before, in (0, 1)
+	Remaining []client.Remaining // what is left of the budgets
 	// Plans are those that were answered, as far as they are at hand: of these the page says
 	// who carried them, and where the result is.
 	Plans []plan.Plan
@@ -103,7 +103,7 @@ func Write(w io.Writer, l *client.Ledger, o Options) error {
 		return fmt.Errorf("page: a prior belief of %v: need a probability above 0 and below 1", o.Prior)
 	}
 	v := view{Ledger: l, Prior: fmt.Sprintf("%.4g\u00a0%%", 100*o.Prior), Off: o.Off}
-	for _, r := range o.Rooms {
+	for _, r := range o.Remaining {
 		v.Meters = append(v.Meters, meter{100 * min(1, r.Shares.Box(), r.Shares.Sums()), r.String(), r.Left("like the last")})
 	}
 	v.Counted = words.Counted(l)

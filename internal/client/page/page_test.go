@@ -32,7 +32,7 @@ func drawn(t *testing.T, change func(*client.Ledger, *Options)) string {
 		},
 		Said: "<coffee>; one such word in five is the coin's", Parts: []client.Part{{State: client.Sent, Messages: said.Bodies}},
 	}}}
-	o := Options{Prior: 0.5, Plans: []plan.Plan{p}, Off: "confetti ledger opt-out device", Rooms: []client.Room{l.Room(l.Entries[0].At, client.DefaultCaps, nil)}}
+	o := Options{Prior: 0.5, Plans: []plan.Plan{p}, Off: "confetti ledger opt-out device", Remaining: []client.Remaining{l.Remaining(l.Entries[0].At, client.DefaultCaps, nil)}}
 	if change != nil {
 		change(l, &o)
 	}

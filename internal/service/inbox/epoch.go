@@ -21,9 +21,9 @@ import (
 // Options are what an epoch is made of.
 type Options struct {
 	serve.Common
-	Rows *rows.Store
-	Room *rows.Room
-	Name string // of the entry, unique in the store
+	Rows  *rows.Store
+	Quota *rows.Quota
+	Name  string // of the entry, unique in the store
 
 	// How respondents are told apart, where the plan demands no single-use tokens.
 	Bearers      *serve.Bearers

@@ -55,7 +55,7 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 		return err
 	}
 	size := e.rules.Bytes()
-	done, err := e.o.Room.For(r.Context(), int64(size))
+	done, err := e.o.Quota.Reserve(r.Context(), int64(size))
 	if err != nil {
 		return Storage(err)
 	}

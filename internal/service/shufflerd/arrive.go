@@ -86,7 +86,7 @@ func (t *post) arrive(ctx context.Context, receipts []relay.SignedReceipt, m han
 	defer release()
 	state := t.state(c)
 	if state.Phase == "" || !bytes.Equal(state.In, digest[:]) {
-		done, err := t.s.room.For(ctx, m.Head.Bytes())
+		done, err := t.s.quota.Reserve(ctx, m.Head.Bytes())
 		if err != nil {
 			return nil, false, inbox.Storage(err)
 		}

@@ -268,7 +268,7 @@ func (c Worker) work(ctx context.Context, http serve.Config, o Options) error {
 		return err
 	}
 	http.Ready = func(ctx context.Context) error {
-		_, _, err := o.Store.Room(ctx)
+		_, _, err := o.Store.Usage(ctx)
 		return err
 	}
 	return serve.Run(ctx, http, work)

@@ -17,7 +17,7 @@ import (
 func (t *post) openEntry(ctx context.Context) (err error) {
 	o := t.s.o
 	t.entry, err = inbox.Open(ctx, t.plan, t.instance, inbox.Options{
-		Common: o.Common, Rows: t.s.rows, Room: t.s.room, Name: t.name, Bearers: o.Bearers, Certificates: o.Certificates,
+		Common: o.Common, Rows: t.s.rows, Quota: t.s.quota, Name: t.name, Bearers: o.Bearers, Certificates: o.Certificates,
 		Kept: func(ctx context.Context) { t.s.meters.contributions.Add(1) },
 	})
 	return damaged(err)

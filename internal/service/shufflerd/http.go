@@ -45,5 +45,5 @@ func (s *Service) Ready(ctx context.Context) error {
 			return fmt.Errorf("shuffler: %w", err)
 		}
 	}
-	return s.room.Healthy(ctx)
+	return s.quota.Healthy(ctx)
 }

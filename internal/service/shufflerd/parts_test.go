@@ -106,7 +106,7 @@ func TestPartsCountAsKept(t *testing.T) {
 			s := w.hops[h].service
 			laid := s.inBlobs()
 			size, _, _ := found(s, w.plan.Hash()).posts[0].batchBounds(5)
-			kept, err := s.room.Bytes(t.Context())
+			kept, err := s.quota.Bytes(t.Context())
 			if want := int64(5 * perDevice * size); laid != want || kept < want || err != nil {
 				t.Errorf("at hop %d %d bytes lie in parts and not %d, of %d that are kept, %v", h, laid, want, kept, err)
 			}

@@ -104,7 +104,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 
 	// To the end, whatever becomes of the connection, once the body has come.
 	ctx := context.WithoutCancel(r.Context())
-	done, err := t.s.room.For(ctx, int64(handover.PrefixSize(t.hop))+head.Bytes())
+	done, err := t.s.quota.Reserve(ctx, int64(handover.PrefixSize(t.hop))+head.Bytes())
 	if err != nil {
 		return false, inbox.Storage(err)
 	}

@@ -88,7 +88,7 @@ const (
 type Service struct {
 	o        Options
 	rows     *rows.Store
-	room     *rows.Room
+	quota    *rows.Quota
 	disk     *atomicfile.Disk // nil: not this machine's
 	rates    *serve.Rates[serve.Respondent]
 	total    *serve.Rates[struct{}] // nil: no limit
@@ -119,7 +119,7 @@ func New(ctx context.Context, o Options) (*Service, error) {
 	}
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
-	s.room = rows.NewRoom(records, o.MaxBytes, s.inBlobs)
+	s.quota = rows.NewQuota(records, o.MaxBytes, s.inBlobs)
 	if o.Folder != "" {
 		s.disk = atomicfile.WatchDisk(o.Folder)
 	}

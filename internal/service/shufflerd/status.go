@@ -140,7 +140,7 @@ func (s *Service) Status(ctx context.Context) *serve.Status {
 	page := &serve.Status{Alarms: s.plans.Unserved()}
 	if s.disclosing() {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: "private, as the sizes of crowds here are"})
-	} else if n, err := s.room.Bytes(ctx); err == nil {
+	} else if n, err := s.quota.Bytes(ctx); err == nil {
 		page.Facts = append(page.Facts, serve.Fact{Name: "on disk", Value: fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)), Data: onDisk{n}})
 	}
 	if n, oldest := s.backlog(); n > 0 {

@@ -102,9 +102,9 @@ type Store interface {
 	// least where something was.
 	Lost(ctx context.Context, shelf string) (rows uint64, err error)
 
-	// Room returns how many bytes the store takes, and how many are free; free is negative
+	// Usage returns how many bytes the store takes, and how many are free; free is negative
 	// where the store does not know.
-	Room(ctx context.Context) (used, free int64, err error)
+	Usage(ctx context.Context) (used, free int64, err error)
 
 	// Close waits for writes that are under way and lets go of the store. Every later call
 	// is ErrUnavailable. Again is no error.

@@ -267,7 +267,7 @@ func (w *world) fill(n *node, bytes int64) {
 	if n.shelves == nil {
 		return // it does not start, as was said
 	}
-	used, _, err := n.shelves.Room(w.ctx())
+	used, _, err := n.shelves.Usage(w.ctx())
 	if err != nil {
 		w.say("%s: %v", n.name, err)
 		return

@@ -73,14 +73,14 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 		}
 		asked = &charge
 	}
-	rooms := make([]client.Room, len(all))
+	left := make([]client.Remaining, len(all))
 	for i, caps := range all {
-		rooms[i] = l.Room(time.Now(), caps, asked)
+		left[i] = l.Remaining(time.Now(), caps, asked)
 	}
 	if c.JSON {
 		view := ledgerView(l, c.Prior)
-		for _, r := range rooms {
-			view.Rooms = append(view.Rooms, shownRoom{r.Period.String(), r.Cap, r.Shares, r.More})
+		for _, r := range left {
+			view.Remaining = append(view.Remaining, shownRemaining{r.Period.String(), r.Cap, r.Shares, r.More})
 		}
 		view.Forecast = asked
 		return terminal.WriteJSON(std.Out, view)
@@ -90,12 +90,12 @@ func (c ledgerShow) Run(std terminal.Streams) error {
 		if err != nil {
 			return err
 		}
-		return page.Write(std.Out, l, page.Options{Prior: c.Prior, Rooms: rooms, Plans: answered, Off: "confetti ledger opt-out " + c.Folder})
+		return page.Write(std.Out, l, page.Options{Prior: c.Prior, Remaining: left, Plans: answered, Off: "confetti ledger opt-out " + c.Folder})
 	}
 	if err := words.Show(std.Out, l, c.Prior); err != nil {
 		return err
 	}
-	for _, r := range rooms {
+	for _, r := range left {
 		like := "like the last"
 		if asked != nil {
 			like = "like the plan of " + c.Plan
@@ -131,8 +131,8 @@ func (c ledgerShow) answered() ([]plan.Plan, error) {
 	return all, nil
 }
 
-// shownRoom is what is spent of one cap on a period, in JSON.
-type shownRoom struct {
+// shownRemaining is what is spent of one cap on a period, in JSON.
+type shownRemaining struct {
 	Period string         `json:"period"`
 	Cap    client.Cap     `json:"cap"`
 	Shares account.Shares `json:"shares"` // all 0 where epsilon and delta are not both limited
@@ -141,11 +141,11 @@ type shownRoom struct {
 
 // shownLedger is a ledger in JSON.
 type shownLedger struct {
-	OptedIn bool         `json:"opted_in"`
-	Since   time.Time    `json:"since,omitzero"`
-	Prior   float64      `json:"prior"`
-	Answers []shownEntry `json:"answers"`
-	Rooms   []shownRoom  `json:"caps"`
+	OptedIn   bool             `json:"opted_in"`
+	Since     time.Time        `json:"since,omitzero"`
+	Prior     float64          `json:"prior"`
+	Answers   []shownEntry     `json:"answers"`
+	Remaining []shownRemaining `json:"caps"`
 	// Forecast is what the plan given with --plan would be charged.
 	Forecast *client.Charge `json:"forecast,omitempty"`
 }

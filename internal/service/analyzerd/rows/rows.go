@@ -159,7 +159,7 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // Used returns how many bytes the store takes.
 func (s *Store) Used(ctx context.Context) (int64, error) {
-	used, _, err := s.store.Room(ctx)
+	used, _, err := s.store.Usage(ctx)
 	return used, err
 }
 

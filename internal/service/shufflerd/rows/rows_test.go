@@ -228,15 +228,15 @@ func TestEarlierFolders(t *testing.T) {
 func TestRoom(t *testing.T) {
 	s, _ := open(t)
 	beside := int64(1000)
-	used, _, err := s.Store.Room(t.Context())
+	used, _, err := s.Store.Usage(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewRoom(s, 2*(used+5000), func() int64 { return beside })
+	r := NewQuota(s, 2*(used+5000), func() int64 { return beside })
 	for _, parts := range [][]int64{{4000}, {1000, 3000}, {1, 1, 1, 3997}} {
 		var all []func()
 		for _, n := range parts {
-			done, err := r.For(t.Context(), n)
+			done, err := r.Reserve(t.Context(), n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -244,7 +244,7 @@ func TestRoom(t *testing.T) {
 		}
 		// Callers that come together get no more than one: what is coming counts, and what has come since the measure.
 		for i := range 2 {
-			if _, err := r.For(t.Context(), 1); !errors.Is(err, keep.ErrFull) {
+			if _, err := r.Reserve(t.Context(), 1); !errors.Is(err, keep.ErrFull) {
 				t.Errorf("%v: %d bytes more: %v", parts, i, err)
 			}
 			for _, done := range all {
@@ -257,7 +257,7 @@ func TestRoom(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := r.For(t.Context(), 4001); !errors.Is(err, keep.ErrFull) {
+	if _, err := r.Reserve(t.Context(), 4001); !errors.Is(err, keep.ErrFull) {
 		t.Errorf("%v", err)
 	}
 	if n, err := r.Bytes(t.Context()); n != used+1000 || err != nil {

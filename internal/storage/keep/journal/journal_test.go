@@ -213,7 +213,7 @@ func TestAFolder(t *testing.T) {
 	if _, err := k.Insert(t.Context(), keep.Row{Table: 1, Key: "some key", Value: []byte("some value")}); err != nil {
 		t.Fatal(err)
 	}
-	used, free, err := s.Room(t.Context())
+	used, free, err := s.Usage(t.Context())
 	if err != nil || used < 20_000 || used > 100_000 || free == 0 {
 		t.Errorf("%d bytes, %d free: %v", used, free, err)
 	}

@@ -222,8 +222,8 @@ func destroy(d disk, name string) error {
 	return remove(d, name)
 }
 
-// Room implements keep.Store.
-func (s *Store) Room(ctx context.Context) (used, free int64, err error) {
+// Usage implements keep.Store.
+func (s *Store) Usage(ctx context.Context) (used, free int64, err error) {
 	if err := s.main.ready(ctx); err != nil {
 		return 0, 0, err
 	}

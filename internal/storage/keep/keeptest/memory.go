@@ -241,7 +241,7 @@ func (p *process) Lost(ctx context.Context, shelf string) (uint64, error) {
 	return p.m.shelves[shelf].lost, nil
 }
 
-func (p *process) Room(ctx context.Context) (used, free int64, err error) {
+func (p *process) Usage(ctx context.Context) (used, free int64, err error) {
 	if err := p.enter(ctx); err != nil {
 		return 0, 0, err
 	}

@@ -51,8 +51,8 @@ func names(tb testing.TB, e Engine) {
 		if must(tb, "List", err); !slices.Equal(list, []string{longest, "other"}) {
 			tb.Fatalf("%d shelves are listed: %.20q", len(list), list)
 		}
-		used, _, err := store.Room(ctx)
-		if must(tb, "Room", err); used < 0 {
+		used, _, err := store.Usage(ctx)
+		if must(tb, "Usage", err); used < 0 {
 			tb.Fatalf("the store takes %d bytes", used)
 		}
 		if round == 0 {
@@ -319,7 +319,7 @@ func contexts(tb testing.TB, e Engine) {
 	every["Create"] = func(ctx context.Context) error { _, err := store.Create(ctx, "new"); return err }
 	every["List"] = func(ctx context.Context) error { _, err := store.List(ctx); return err }
 	every["Drop"] = func(ctx context.Context) error { return store.Drop(ctx, "shelf") }
-	every["Room"] = func(ctx context.Context) error { _, _, err := store.Room(ctx); return err }
+	every["Usage"] = func(ctx context.Context) error { _, _, err := store.Usage(ctx); return err }
 	delete(every, "Drop") // of which nobody knows, and then there is no shelf
 	for name, call := range every {
 		if err := call(over); !errors.Is(err, keep.ErrUnavailable) || !errors.Is(err, context.Canceled) {

@@ -635,7 +635,7 @@ func TestManyShelves(t *testing.T) {
 		}
 	}
 	t.Logf("a Drop: %v", time.Since(begun)/20)
-	used, free, err := s.Room(t.Context())
+	used, free, err := s.Usage(t.Context())
 	if err != nil || used < 1 || free >= 0 {
 		t.Errorf("%d bytes are used, %d free: %v", used, free, err)
 	}

@@ -266,7 +266,7 @@ func (s *store) write() (done func(), err error) {
 	return s.under.Done, nil
 }
 
-func (s *store) Room(ctx context.Context) (used, free int64, err error) {
+func (s *store) Usage(ctx context.Context) (used, free int64, err error) {
 	ctx, end, err := s.enter(ctx)
 	if err != nil {
 		return 0, 0, err

@@ -10,8 +10,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/storage/keep"
 )
 
-// Room bounds what a hop keeps: what comes in stays until what is made of it is on disk too.
-type Room struct {
+// Quota bounds what a hop keeps: what comes in stays until what is made of it is on disk too.
+type Quota struct {
 	store  *Store
 	most   int64        // bytes; 0: what there is
 	beside func() int64 // bytes that lie in blobs, or are to
@@ -33,64 +33,64 @@ const (
 	none = math.MaxInt64 / 4 // stands for no bound
 )
 
-// NewRoom returns the room of a store.
-func NewRoom(s *Store, most int64, beside func() int64) *Room {
-	return &Room{store: s, most: most, beside: beside}
+// NewQuota returns the quota of a store.
+func NewQuota(s *Store, most int64, beside func() int64) *Quota {
+	return &Quota{store: s, most: most, beside: beside}
 }
 
-func (r *Room) measure(ctx context.Context) (used, limit int64, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.at) >= measured {
-		used, free, err := r.store.Store.Room(ctx)
+func (q *Quota) measure(ctx context.Context) (used, limit int64, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if time.Since(q.at) >= measured {
+		used, free, err := q.store.Store.Usage(ctx)
 		if err != nil {
 			return 0, 0, err
 		}
 		if free < 0 {
 			free = none + reserve
 		}
-		r.used, r.free, r.at, r.since = used, free-reserve, time.Now(), 0
+		q.used, q.free, q.at, q.since = used, free-reserve, time.Now(), 0
 	}
-	used, limit = r.used+r.beside(), none
-	if r.most > 0 {
-		limit = r.most
+	used, limit = q.used+q.beside(), none
+	if q.most > 0 {
+		limit = q.most
 	}
-	return used, min(limit, used+r.free), nil
+	return used, min(limit, used+q.free), nil
 }
 
-// For gives room for so many more bytes until done is called: keep.ErrFull unless they could be taken
+// Reserve gives room for so many more bytes until done is called: keep.ErrFull unless they could be taken
 // with all that is coming, and everything kept once more. A disk that was filled alone could never be
 // emptied. What other processes are given at once it does not know.
-func (r *Room) For(ctx context.Context, more int64) (done func(), err error) {
-	used, limit, err := r.measure(ctx)
+func (q *Quota) Reserve(ctx context.Context, more int64) (done func(), err error) {
+	used, limit, err := q.measure(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if 2*(used+r.since+r.coming+more) > limit {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if 2*(used+q.since+q.coming+more) > limit {
 		return nil, keep.ErrFull
 	}
-	r.coming += more
+	q.coming += more
 	return func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.coming, r.since = r.coming-more, r.since+more
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.coming, q.since = q.coming-more, q.since+more
 	}, nil
 }
 
 // Bytes returns how many bytes are kept.
-func (r *Room) Bytes(ctx context.Context) (int64, error) {
-	used, _, err := r.measure(ctx)
+func (q *Quota) Bytes(ctx context.Context) (int64, error) {
+	used, _, err := q.measure(ctx)
 	return used, err
 }
 
 // Healthy says why nothing can be kept now.
-func (r *Room) Healthy(ctx context.Context) error {
-	if r.store.stuck.Load() {
+func (q *Quota) Healthy(ctx context.Context) error {
+	if q.store.stuck.Load() {
 		return fmt.Errorf("shuffler: %w: the last mark was not written; on a disk of this machine's it takes a restart", keep.ErrUnavailable)
 	}
-	done, err := r.For(ctx, 0)
+	done, err := q.Reserve(ctx, 0)
 	if err == nil {
 		done()
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/confetti-dp/confetti/account"
 )
 
-// Room is how much of a cap on a period is spent, and what still fits.
-type Room struct {
+// Remaining is how much of a cap on a period is spent, and what still fits.
+type Remaining struct {
 	Period time.Duration
 	Cap    Cap
 	// Shares are the parts spent of what the cap has room for, where its epsilon and its
@@ -28,10 +28,10 @@ type Room struct {
 // mostPending bounds the count in More.
 const mostPending = 1000
 
-// Room says how much of the cap on a period is spent now. Like is a charge to count
+// Remaining says how much of the cap on a period is spent now. Like is a charge to count
 // further plans by; nil stands for the last one within the period.
-func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
-	r := Room{Period: caps.Period, Cap: caps.Window, Spent: l.counted(now, caps.Period), More: -1}
+func (l *Ledger) Remaining(now time.Time, caps Caps, like *Charge) Remaining {
+	r := Remaining{Period: caps.Period, Cap: caps.Window, Spent: l.counted(now, caps.Period), More: -1}
 	for i := range l.Entries {
 		e := &l.Entries[i]
 		r.Labels = r.Labels || e.within(now, caps.Period) && e.Charge.Of() == account.Label
@@ -69,7 +69,7 @@ func (l *Ledger) Room(now time.Time, caps Caps, like *Charge) Room {
 }
 
 // String says it in words.
-func (r Room) String() string {
+func (r Remaining) String() string {
 	if r.Cap == (Cap{}) {
 		return "No cap limits what is spent over time."
 	}
@@ -107,7 +107,7 @@ func (r Room) String() string {
 }
 
 // Left says in words how many more plans fit, like is what they are compared with.
-func (r Room) Left(like string) string {
+func (r Remaining) Left(like string) string {
 	switch {
 	case r.More < 0:
 		return "nothing was asked yet"

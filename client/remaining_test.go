@@ -54,7 +54,7 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	for l.refuseBeyondCaps(now, []Caps{DefaultCaps}, costs(c, nil), nil) == nil {
 		answered(l, now, c)
 		if n := len(l.Entries); n == 100 {
-			if r := l.Room(now, DefaultCaps, nil); r.More < 140 || r.More > 155 || !strings.Contains(r.Left("like the last"), fmt.Sprintf("about %d more like the last", r.More)) {
+			if r := l.Remaining(now, DefaultCaps, nil); r.More < 140 || r.More > 155 || !strings.Contains(r.Left("like the last"), fmt.Sprintf("about %d more like the last", r.More)) {
 				t.Errorf("%d more after %d: %q", r.More, n, r.Left("like the last"))
 			}
 		}
@@ -66,7 +66,7 @@ func TestTheDefaultCapsHaveRoomForTwoHundredAndFiftyPlans(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "epsilon 20 at delta 0.001 in all; 100 % of that is spent and the plan asks for 0.4 %") {
 		t.Errorf("error %v", err)
 	}
-	if r := l.Room(now, DefaultCaps, nil); r.More != 0 || r.Shares.Shift < 0.99 || r.Shares.Shift > 1 {
+	if r := l.Remaining(now, DefaultCaps, nil); r.More != 0 || r.Shares.Shift < 0.99 || r.Shares.Shift > 1 {
 		t.Errorf("at the end %+v", r)
 	}
 	if err := l.refuseBeyondCaps(now.Add(DefaultCaps.Period), []Caps{DefaultCaps}, costs(c, nil), nil); err != nil {
@@ -91,7 +91,7 @@ func TestOldChargesCountByWhatIsKnown(t *testing.T) {
 	}
 	l.Entries = l.Entries[:8]
 	c := randomized(t)
-	if r := l.Room(someTime, DefaultCaps, &c); r.More < 40 {
+	if r := l.Remaining(someTime, DefaultCaps, &c); r.More < 40 {
 		t.Errorf("%d new plans beside eight old ones", r.More)
 	}
 }
