@@ -77,7 +77,7 @@ type Options struct {
 	// alone is closed.
 	Close func(context.Context, plan.Plan) (finish func(context.Context) error, err error)
 
-	Room *Room // a live poll; nil: none
+	Poll *Poll // a live poll; nil: none
 
 	// Studio serves what pages compute in the browser (webstudio.Handler): a question made of
 	// somebody's own values, and the verification of a release. nil: the console has neither.
@@ -178,7 +178,7 @@ func New(o Options) (*Console, error) {
 		page("POST /operator/drain", c.acting(c.postDrain))
 		page("POST /operator/backup", c.acting(c.postBackup))
 	}
-	if o.Room != nil {
+	if o.Poll != nil {
 		page("GET /room", c.room)
 		page("POST /room/close", c.acting(c.postRoomClose))
 		page("GET /answer", c.answerPage)
@@ -332,7 +332,7 @@ var templates = sync.OnceValue(func() map[string]*template.Template {
 })
 
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, p sheet, body any) error {
-	s := shown{sheet: p, Rooms: c.o.Room != nil, Operators: c.o.Operator != nil, Studio: c.o.Studio != nil, Body: body}
+	s := shown{sheet: p, Rooms: c.o.Poll != nil, Operators: c.o.Operator != nil, Studio: c.o.Studio != nil, Body: body}
 	if one, ok := c.session(r); ok {
 		s.Operator, s.CSRF = one.Name, one.Form
 	}

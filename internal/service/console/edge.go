@@ -23,7 +23,7 @@ import (
 // bound of its own.
 func (o Options) limits() serve.Limits {
 	l := serve.Limits{Connections: 1024, Requests: 128, Batches: 32, Others: 64, Operators: 32, Long: 8, PerSender: 8, Memory: 1 << 20, Stop: 2 * time.Second}
-	if o.Room != nil || slices.ContainsFunc(o.Hosts, local) {
+	if o.Poll != nil || slices.ContainsFunc(o.Hosts, local) {
 		l.PerAddress = l.Connections
 	}
 	return l
@@ -43,10 +43,10 @@ func (c *Console) caller(r *http.Request) serve.Caller {
 			return serve.Caller{Operator: true, Sender: sha256.Sum256([]byte(cookie.Value))}
 		}
 	}
-	if c.o.Room == nil {
+	if c.o.Poll == nil {
 		return serve.Caller{}
 	}
-	if cookie, err := r.Cookie(phoneCookie); err == nil && c.o.Room.knows(cookie.Value) {
+	if cookie, err := r.Cookie(phoneCookie); err == nil && c.o.Poll.knows(cookie.Value) {
 		return serve.Caller{Sender: sha256.Sum256([]byte(cookie.Value))}
 	}
 	return serve.Caller{}

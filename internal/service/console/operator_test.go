@@ -54,11 +54,11 @@ func operated(t *testing.T) (c *Console, s *services, asked string, log *strings
 		t.Fatal(err)
 	}
 	log = &strings.Builder{}
-	room := &Room{
+	room := &Poll{
 		Signed: signed, Address: "https://192.168.0.7:8480/answer", Bearers: []string{"one", "two"}, Carry: http.DefaultClient,
 		Device: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "// %s\nexport {};", r.URL.Path) }),
 	}
-	c, err = New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s, Room: room, Log: slog.New(slog.NewTextHandler(log, nil)), Backup: func(context.Context) (string, error) { return "copy.db", nil }})
+	c, err = New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s, Poll: room, Log: slog.New(slog.NewTextHandler(log, nil)), Backup: func(context.Context) (string, error) { return "copy.db", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +441,7 @@ func TestAPhoneJoinsOnce(t *testing.T) {
 	if one != "one" || again != "one" || two != "two" || status != http.StatusConflict || !keep.HttpOnly || keep.SameSite != http.SameSiteStrictMode {
 		t.Errorf("%q %q %q %d %+v", one, again, two, status, keep)
 	}
-	if drawn, err := c.o.Room.Drawn(); err != nil || strings.Count(drawn, "\n") < 14 {
+	if drawn, err := c.o.Poll.Drawn(); err != nil || strings.Count(drawn, "\n") < 14 {
 		t.Errorf("%v:\n%s", err, drawn)
 	}
 }
@@ -450,7 +450,7 @@ func TestAPhoneJoinsOnce(t *testing.T) {
 // address nor by many. It is told when to come back, and one that is in stays in.
 func TestOnePhoneDoesNotTakeAllPlaces(t *testing.T) {
 	c, _, _, _ := operated(t)
-	c.o.Room.Bearers = make([]string, 1000)
+	c.o.Poll.Bearers = make([]string, 1000)
 	join := func(address string, cookie *http.Cookie) *http.Response {
 		r := httptest.NewRequest(http.MethodPost, "/answer/join", nil)
 		r.Header.Set("Accept", "application/json")
@@ -489,7 +489,7 @@ func TestOnePhoneDoesNotTakeAllPlaces(t *testing.T) {
 	if in < joinsInAll || in > joinsInAll+20 { // some more come in while the test runs
 		t.Errorf("%d phones of many addresses joined at once, of at most %d", in, joinsInAll)
 	}
-	if joined := c.o.Room.joined(); joined != in {
+	if joined := c.o.Poll.joined(); joined != in {
 		t.Errorf("%d places are taken by %d phones", joined, in)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func picture(text string) (*qr.Code, error) { return qr.Encode(text, qr.M) }
 
 // Drawn returns the address as a QR code of half blocks, for a dark or a light terminal.
-func (r *Room) Drawn() (string, error) {
+func (r *Poll) Drawn() (string, error) {
 	code, err := picture(r.Address)
 	if err != nil {
 		return "", fmt.Errorf("console: %w", err)

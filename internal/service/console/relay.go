@@ -68,7 +68,7 @@ const relayPath = "/answer/relay/"
 // carry has requests of phones carried to the services of the room's plan: those that a device makes, and
 // no others.
 func (c *Console) carry(page func(pattern string, h func(http.ResponseWriter, *http.Request) error)) (err error) {
-	if c.carried, err = carriedOf(c.o.Room.Signed.Plan); err != nil {
+	if c.carried, err = carriedOf(c.o.Poll.Signed.Plan); err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
 	for at, service := range c.carried {
@@ -90,7 +90,7 @@ func (c *Console) carry(page func(pattern string, h func(http.ResponseWriter, *h
 
 // deviceFile sends a file of the device. Its worker is led to the services by way of the room.
 func (c *Console) deviceFile(w http.ResponseWriter, r *http.Request) error {
-	room := c.o.Room
+	room := c.o.Poll
 	if room.Device == nil {
 		return errNoPage
 	}
@@ -144,7 +144,7 @@ func (c *Console) relay(w http.ResponseWriter, r *http.Request, to string) error
 	if _, err := wire.PathID(r); err != nil && r.PathValue("id") != "" {
 		return errNoPage // its slashes would be the service's
 	}
-	if cookie, err := r.Cookie(phoneCookie); err != nil || !c.o.Room.knows(cookie.Value) {
+	if cookie, err := r.Cookie(phoneCookie); err != nil || !c.o.Poll.knows(cookie.Value) {
 		return wire.Problemf(wire.Unauthenticated, "this phone has not joined the poll")
 	}
 	if r.ContentLength > maxRelayed {
@@ -165,7 +165,7 @@ func (c *Console) relay(w http.ResponseWriter, r *http.Request, to string) error
 			ask.Header.Set(name, v)
 		}
 	}
-	res, err := c.o.Room.Carry.Do(ask)
+	res, err := c.o.Poll.Carry.Do(ask)
 	if err != nil {
 		return err
 	}

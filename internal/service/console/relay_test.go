@@ -88,10 +88,10 @@ func joins(t *testing.T, c *Console) *http.Cookie {
 // answer that breaks off is broken off, and a body that is too long is not begun.
 func TestARoomCarriesOneBodyAtATime(t *testing.T) {
 	c, signed, _ := live(t, routes()["mixed"], false)
-	c.o.Room.Bearers = []string{"one", "two"}
+	c.o.Poll.Bearers = []string{"one", "two"}
 	first, second := joins(t, c), joins(t, c)
 	arrived, proceed := make(chan string), make(chan struct{})
-	c.o.Room.Carry = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+	c.o.Poll.Carry = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		begun := make([]byte, 5)
 		if _, err := io.ReadFull(r.Body, begun); err != nil {
 			return nil, err
@@ -158,7 +158,7 @@ func TestARoomCarriesOneBodyAtATime(t *testing.T) {
 		to.Close()
 	}
 	both.Wait()
-	c.o.Room.Carry = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+	c.o.Poll.Carry = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		w := httptest.NewRecorder()
 		res := w.Result()
 		res.Body = io.NopCloser(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("reset"))))
@@ -215,11 +215,11 @@ func live(t *testing.T, p plan.Plan, issuer bool) (*Console, plan.Signed, *carri
 	}
 	signed := plan.Sign(example.Design(t, p), key.Private())
 	behind := &carriers{refused: wire.Problemf(wire.PlanWithdrawn, "withdrawn")}
-	room := &Room{
+	room := &Poll{
 		Signed: signed, Address: "https://here.example/answer", Carry: &http.Client{Transport: behind}, Bearers: []string{"phone"},
 		Device: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
 	}
-	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: &services{}, Room: room})
+	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: &services{}, Poll: room})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func (c *Console) letIn(w http.ResponseWriter, r *http.Request, name, how string
 		Secure: c.secure(r), HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	to := "/operator"
-	if c.o.Room != nil {
+	if c.o.Poll != nil {
 		to = "/room"
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)

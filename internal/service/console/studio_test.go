@@ -357,7 +357,7 @@ func TestATrialSaysSoOnEveryPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := New(Options{
-			Analyzer: base, Hosts: hosts, Public: s, Operator: s, Room: &Room{Signed: signed, Address: "https://here.example/answer"},
+			Analyzer: base, Hosts: hosts, Public: s, Operator: s, Poll: &Poll{Signed: signed, Address: "https://here.example/answer"},
 			Studio: func() (http.Handler, error) { return http.NotFoundHandler(), nil },
 		})
 		if err != nil {

@@ -49,7 +49,7 @@ func TestAWithdrawnCollectionSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s, Room: &Room{Signed: signed, Address: "https://here.example/answer"}})
+	c, err := New(Options{Analyzer: base, Hosts: hosts, Public: s, Operator: s, Poll: &Poll{Signed: signed, Address: "https://here.example/answer"}})
 	if err != nil {
 		t.Fatal(err)
 	}

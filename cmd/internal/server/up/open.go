@@ -79,7 +79,7 @@ func (c Command) open(ctx context.Context, std terminal.Streams, log *slog.Logge
 	}
 	served, err := console.New(console.Options{
 		Folder: folder, Names: []string{operator},
-		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Room: room, Studio: roles.Studio(), Close: s.Closing, Hosts: []string{host}, Log: log,
+		Analyzer: signed.Plan.Analyzer.URL, Public: s.Stranger(), Operator: s, Poll: room, Studio: roles.Studio(), Close: s.Closing, Hosts: []string{host}, Log: log,
 		Backup: func(ctx context.Context) (string, error) {
 			file := t.Path("backup-" + time.Now().UTC().Format("20060102-150405") + ".db")
 			return file, roles.Backup(ctx, t.Config(plans.Party{Role: "analyzer"}), file)
@@ -115,7 +115,7 @@ func certify(ip net.IP) (*tls.Certificate, error) {
 }
 
 // tell says where the room's screen is, and what phones open.
-func (c Command) tell(out io.Writer, room *console.Room, login string) error {
+func (c Command) tell(out io.Writer, room *console.Poll, login string) error {
 	drawn, err := room.Drawn()
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (c Command) tell(out io.Writer, room *console.Room, login string) error {
 }
 
 // room returns the live poll of the trial's plan.
-func (c Command) room(ctx context.Context, errs io.Writer, t trial.Folder, signed plan.Signed, address string, report func(stage string, done, total int)) (*console.Room, error) {
+func (c Command) room(ctx context.Context, errs io.Writer, t trial.Folder, signed plan.Signed, address string, report func(stage string, done, total int)) (*console.Poll, error) {
 	carry, err := serve.Client(serve.Path(t.Path(trial.Roots)))
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func (c Command) room(ctx context.Context, errs io.Writer, t trial.Folder, signe
 	}
 	bearers := strings.Fields(string(text))
 	slices.Reverse(bearers) // confetti submit takes them from the beginning
-	room := &console.Room{
+	room := &console.Poll{
 		Signed: signed, Address: address, Carry: carry, Bearers: bearers,
 		Hand: func(phones [][sha256.Size]byte) error {
 			report("phones joined", len(phones), max(len(phones), signed.Plan.Crowd.Minimum))

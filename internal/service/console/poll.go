@@ -25,10 +25,10 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// Room is a live poll: a screen that everybody in a room looks at, and a page on each phone
+// Poll is a live poll: a screen that everybody in a room looks at, and a page on each phone
 // that is a device. It is for trials, in which one operator has every key: what phones seal is
 // carried by the room's own machine to the services that the plan names.
-type Room struct {
+type Poll struct {
 	Signed  plan.Signed
 	Address string       // what phones open, such as https://192.168.0.7:8480/answer
 	Carry   *http.Client // reaches the plan's services
@@ -70,7 +70,7 @@ type crowdedError struct {
 func (e *crowdedError) Error() string { return e.title }
 
 // join hands a phone its credential: the one it had, or the next, if enter lets it in.
-func (r *Room) join(cookie string, enter func() error) (bearer, keep string, err error) {
+func (r *Poll) join(cookie string, enter func() error) (bearer, keep string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := slices.Index(r.Phones, sha256.Sum256([]byte(cookie))); n >= 0 {
@@ -94,13 +94,13 @@ func (r *Room) join(cookie string, enter func() error) (bearer, keep string, err
 }
 
 // knows reports whether a cookie is of a phone that has joined.
-func (r *Room) knows(cookie string) bool {
+func (r *Poll) knows(cookie string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Contains(r.Phones, sha256.Sum256([]byte(cookie)))
 }
 
-func (r *Room) joined() int {
+func (r *Poll) joined() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.Phones)
@@ -129,7 +129,7 @@ type roomView struct {
 }
 
 func (c *Console) roomView(ctx context.Context) (roomView, error) {
-	room := c.o.Room
+	room := c.o.Poll
 	p := room.Signed.Plan
 	v := roomView{Title: p.Title, Address: room.Address, Plan: p.Name(), Joined: room.joined(), Without: room.Without}
 	v.Scan, v.Counts = passing(p.Route)
@@ -173,17 +173,17 @@ func (c *Console) room(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	code, err := picture(c.o.Room.Address)
+	code, err := picture(c.o.Poll.Address)
 	if err != nil {
 		return fmt.Errorf("console: %w", err)
 	}
 	v.Code = svg(code)
-	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 3, Trial: oneOperator(c.o.Room.Signed.Plan), Wide: true}, v)
+	return c.render(w, r, http.StatusOK, "room", sheet{Title: v.Title, At: "room", Script: "room.js", Every: 3, Trial: oneOperator(c.o.Poll.Signed.Plan), Wide: true}, v)
 }
 
 // postRoomClose closes the poll.
 func (c *Console) postRoomClose(w http.ResponseWriter, r *http.Request, who session.Session) error {
-	if err := c.closePlan(r.Context(), who, c.o.Room.Signed.Plan.Hash()); err != nil {
+	if err := c.closePlan(r.Context(), who, c.o.Poll.Signed.Plan.Hash()); err != nil {
 		return err
 	}
 	http.Redirect(w, r, "/room", http.StatusSeeOther)
@@ -252,7 +252,7 @@ const answerPolicy = "default-src 'none'; style-src 'self'; script-src 'self' 'w
 
 // answer shows the page of a phone.
 func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
-	p := c.o.Room.Signed.Plan
+	p := c.o.Poll.Signed.Plan
 	one, err := c.analyzer.plan(r.Context(), p.Name())
 	if err != nil {
 		return err
@@ -274,8 +274,8 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	body.Scan, _ = passing(p.Route)
 	body.Result, body.Together = price(body.Cards)
 	switch {
-	case c.o.Room.Device == nil:
-		body.Without = c.o.Room.Without
+	case c.o.Poll.Device == nil:
+		body.Without = c.o.Poll.Without
 	case !simple:
 		body.Without = "A phone answers questions of one choice among names here, and this is another."
 	default:
@@ -286,7 +286,7 @@ func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 
 // postJoin gives a phone what its device needs: the plan, and a credential for one token a hop.
 func (c *Console) postJoin(w http.ResponseWriter, r *http.Request) error {
-	room := c.o.Room
+	room := c.o.Poll
 	had := ""
 	if cookie, err := r.Cookie(phoneCookie); err == nil {
 		had = cookie.Value
