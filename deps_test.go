@@ -25,7 +25,7 @@ import (
 // The architecture, as a table. Do not change it to mend a build: a package may
 // import only packages of earlier lines, and the trust boundary between who
 // mixes and who reads is the import boundary. A better layout changes this
-// table, DESIGN.md and the README in one commit.
+// table and DESIGN.md in one commit.
 //
 // A name stands for itself and the packages below it, unless they have a name of
 // their own. Packages of one line do not import each other, except that a package

@@ -23,7 +23,7 @@ import (
 var bars = map[string]int{
 	"root folders":    15,  // asked: 15
 	"public packages": 23,  // asked: 22; strings, tables and experiments are kinds of their own, and client/metrics has an app count by itself
-	"exported names":  495, // asked: 500
+	"exported names":  494, // asked: 500
 
 	// Asked: 103,000. It was 121,499 at 6636e48b, when the lab had left, and 160,974 at 6f8b78c5. In between came, by packages
 	// and less what they replace: apps that count by themselves, days, trends and bands 7,750; strings, tables and experiments as
