@@ -14,8 +14,8 @@ type memory struct {
 	staged   []keptBackstop
 }
 
-// The ledger has an HMAC of the key: the key tells the value to whoever tries
-// all of them.
+// key returns an HMAC of a backstop's key, which the ledger has in its place: the key tells the value to
+// whoever tries all of them.
 func (m *memory) key(k [32]byte) [32]byte { return m.secret.derive("confetti/backstop/v1", k[:]) }
 
 // Recall implements question.Memory.

@@ -173,7 +173,7 @@ func useful(text string) error {
 	return err
 }
 
-// design returns the plan with its noise, and the same made runnable: with keys that are nobody's, since a plan
+// designed returns the plan with its noise, and the same made runnable: with keys that are nobody's, since a plan
 // without keys cannot be run, and those that were given may be of no use.
 func designed(p plan.Plan) (plan.Plan, *protocol.Protocol, error) {
 	p, err := design.Fill(p)

@@ -41,7 +41,7 @@ func (e DiscreteLaplace) RMSE() float64 {
 	return math.Sqrt(2*math.Exp(-e.Noise)) / -math.Expm1(-e.Noise)
 }
 
-// profile: with unit sensitivity the loss is +Noise or -Noise, as that of
+// Profile: with unit sensitivity the loss is +Noise or -Noise, as that of
 // randomized response, so its k-fold composition is that of Kairouz, Oh and
 // Viswanath. Otherwise one release is a sum of Sensitivity terms.
 func (e DiscreteLaplace) Profile(rounds int, o account.Options) (profile.Curve, account.Bound, error) {

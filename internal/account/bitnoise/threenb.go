@@ -114,7 +114,7 @@ type law struct {
 // maxFlood is the largest window that is worth a composition: 0.2 s.
 const maxFlood = 1 << 22
 
-// spread: but for the flood, the loss is +-Noise.
+// Spread: but for the flood, the loss is +-Noise.
 func (e ThreeNB) Spread() float64 { return e.Noise }
 
 func (e ThreeNB) Lattice() float64 { return e.Noise }
@@ -147,7 +147,7 @@ func (e ThreeNB) Distributions(o account.Options) ([]*pld.Distribution, error) {
 	return []*pld.Distribution{d}, err
 }
 
-// profile covers one release in closed form, for floods that are log-concave (r
+// Profile covers one release in closed form, for floods that are log-concave (r
 // >= 1) and not much thinner than the noise (p >= e^-Noise): then H(a)/H(a-1)
 // falls with a towards at least p, so the best set is {a <= a*}, and the rising
 // direction, with its loss of at most Noise, never exceeds the falling one.

@@ -70,7 +70,7 @@ func (e SubsampledGaussian) Distributions(o account.Options) ([]*pld.Distributio
 	return []*pld.Distribution{a, b}, err
 }
 
-// renyi returns that of the removing direction, which is the larger for every order
+// Renyi returns that of the removing direction, which is the larger for every order
 // above one (Mironov, Talwar, Zhang 2019, Theorem 5).
 func (e SubsampledGaussian) Renyi(order float64) float64 {
 	return subsampled(e.Sampling, e.NoiseMultiplier, order)

@@ -43,7 +43,7 @@ func (e AsymmetricResponse) Certificate(o account.Options) string {
 	return e.bit().certified(e.Users, o)
 }
 
-// spread takes the less noisy of a crowd of ones and one of zeros.
+// Spread takes the less noisy of a crowd of ones and one of zeros.
 func (e AsymmetricResponse) Spread() float64 {
 	variance := float64(e.bit().counted(e.Users)) * math.Min(e.Flip*(1-e.Flip), e.Keep*(1-e.Keep))
 	b := e.bit()

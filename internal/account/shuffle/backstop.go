@@ -64,7 +64,7 @@ func (e BehindBackstop) bit() bit { return bit{e.Keep, 1 - e.Keep, e.Flip, 1 - e
 
 func (e BehindBackstop) Certificate(o account.Options) string { return o.Certificate(e.Seen) }
 
-// spread returns that of what is seen, damped as the backstop damps a small loss, and never
+// Spread returns that of what is seen, damped as the backstop damps a small loss, and never
 // beyond the backstop's own.
 func (e BehindBackstop) Spread() float64 {
 	return math.Min(e.bit().most(), (e.Keep-e.Flip)*account.Spread(e.Seen))
@@ -148,7 +148,7 @@ func (b bit) behind(epsilon float64) (factor, inner float64) {
 	return factor, math.Max(0, math.Log((math.Exp(x)*b.stay-b.drop)/factor))
 }
 
-// profile covers one bit, which needs no grid of its own.
+// Profile covers one bit, which needs no grid of its own.
 func (e BehindBackstop) Profile(rounds int, o account.Options) (profile.Curve, account.Bound, error) {
 	if rounds != 1 {
 		return nil, "", nil

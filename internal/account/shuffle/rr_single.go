@@ -10,7 +10,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
-// profile covers one user, whose loss is +-local in every round, and a single
+// Profile covers one user, whose loss is +-local in every round, and a single
 // release, whose epsilon(delta) and delta(epsilon) need no grid: they are maxima
 // over the sets {count >= t} of every world.
 func (e RandomizedResponse) Profile(rounds int, o account.Options) (profile.Curve, account.Bound, error) {

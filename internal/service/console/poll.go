@@ -250,7 +250,7 @@ const phoneCookie = "confetti-phone"
 // answerPolicy lets the page of a phone run the device, which is WebAssembly in a worker.
 const answerPolicy = "default-src 'none'; style-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// answer shows the page of a phone.
+// answerPage shows the page of a phone.
 func (c *Console) answerPage(w http.ResponseWriter, r *http.Request) error {
 	p := c.o.Poll.Signed.Plan
 	one, err := c.analyzer.plan(r.Context(), p.Name())

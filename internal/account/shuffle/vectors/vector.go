@@ -135,7 +135,7 @@ func (e VectorResponse) Certificate(account.Options) string {
 // units of what other mechanisms neglect: one percent.
 const tailShare = 0.01 / profile.Neglect
 
-// profile takes the Gaussian route, and the Renyi one too where that could win:
+// Profile takes the Gaussian route, and the Renyi one too where that could win:
 // not where even the Renyi divergence of a Gaussian would not.
 func (e VectorResponse) Profile(rounds int, o account.Options) (profile.Curve, account.Bound, error) {
 	if o.Lower {
