@@ -37,7 +37,7 @@ func (e PoissonSum) Terms() (account.Guarantee, error) {
 	}, nil
 }
 
-// RMSE is sqrt(Mean).
+// RMSE returns sqrt(Mean).
 func (e PoissonSum) RMSE() float64 { return math.Sqrt(e.Mean) }
 
 // MessagesPerUser returns the mean number of messages beyond the input.

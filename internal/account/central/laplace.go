@@ -51,7 +51,7 @@ func (c laplaceCurve) Epsilon(delta float64) (float64, error) {
 	return math.Max(0, Laplace(c).epsilon()+2*math.Log1p(-delta)), nil
 }
 
-// Renyi has the closed form ln(a/(2a-1) e^((a-1)m) + (a-1)/(2a-1) e^(-a m))/(a-1)
+// Renyi returns the closed form ln(a/(2a-1) e^((a-1)m) + (a-1)/(2a-1) e^(-a m))/(a-1)
 // (Mironov 2017, Proposition 6).
 func (e Laplace) Renyi(a float64) float64 {
 	m := e.epsilon()

@@ -64,7 +64,7 @@ func (e BucketResponse) cover(o account.Options) Worlds {
 	return e.bit().cover(e.Users, o)
 }
 
-// Spread has all others in one of the two buckets.
+// Spread puts all others in one of the two buckets.
 func (e BucketResponse) Spread() float64 {
 	n, p := float64(e.bit().counted(e.Users)), e.Flip
 	b := e.bit()

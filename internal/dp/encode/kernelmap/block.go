@@ -9,11 +9,11 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// MapAll is Map for each row of x: out has as many rows, of Channels columns.
+// MapAll maps each row of x: out has as many rows, of Channels columns.
 // It uses all processors. An error names the first bad row; out is then undefined.
 func (f *Features) MapAll(x, out blas32.General) error { return f.all(x, out, f.family.features) }
 
-// QueryAll is Query for each row of y.
+// QueryAll queries each row of y.
 func (f *Features) QueryAll(y, out blas32.General) error { return f.all(y, out, f.family.queries) }
 
 func (f *Features) all(x, out blas32.General, write func(blas32.General, []float32, blas32.General)) error {
