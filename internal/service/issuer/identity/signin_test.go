@@ -123,12 +123,12 @@ func TestSignInSettings(t *testing.T) {
 	p := identitytest.New(t)
 	names := map[string]string{"1": "ada"}
 	for want, o := range map[string]Operators{
-		"issuer":    {Issuer: "http://idp.example", Client: "a", Names: names},
-		"client":    {Issuer: p.URL, Names: names},
-		"operators": {Issuer: p.URL, Client: "a"},
-		"is empty":  {Issuer: p.URL, Client: "a", Names: map[string]string{"": "ada"}},
-		"roots":     {Issuer: p.URL, Client: "a", Names: names, Roots: "none"},
-		"secret":    {Issuer: p.URL, Client: "a", Names: names, Secret: "none"},
+		"issuer":     {Issuer: "http://idp.example", Client: "a", Names: names},
+		"client":     {Issuer: p.URL, Names: names},
+		"operators":  {Issuer: p.URL, Client: "a"},
+		"no subject": {Issuer: p.URL, Client: "a", Names: map[string]string{"": "ada"}},
+		"roots":      {Issuer: p.URL, Client: "a", Names: names, Roots: "none"},
+		"secret":     {Issuer: p.URL, Client: "a", Names: names, Secret: "none"},
 	} {
 		if _, err := OpenSignIn(o, time.Now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
