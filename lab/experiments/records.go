@@ -68,9 +68,9 @@ func (r Records) validate(f *faults) {
 	f.check(r.Clusters == 0 || r.Clusters >= 2 && r.Clusters <= 1000, "%d clusters: give 2 to 1000, or 0 for the rule", r.Clusters)
 	f.check(r.Mechanism == Symbols || r.Clusters == 0, "mechanism %q has no clusters: leave them out, or take %q", r.Mechanism, Symbols)
 	f.check(r.Level == "" || slices.Contains(RecordLevels, r.Level), "level %q: choose one of %v", r.Level, RecordLevels)
-	f.check(r.Level != FeatureLevel || r.Mechanism == VLM && r.Application != Novel, "level %q: only codes of vlm, in a collection or joined, stand for records", FeatureLevel)
-	made := r.Application == Collecting && (r.Mechanism == Symbols || r.Mechanism == VLM) || r.Application == Joining && r.Level == FeatureLevel
-	f.check(r.Central == 0 || r.Central >= 0.1 && r.Central <= 100 && made, "central epsilon %v: collections by symbols and vlm have one, and what vlm joins at level %q, from 0.1 to 100", r.Central, FeatureLevel)
+	f.check(r.Level != FeatureLevel || r.Mechanism == VLM, "level %q: only codes of vlm stand for records", FeatureLevel)
+	made := r.Application == Collecting && r.Mechanism == Symbols || r.Application != Joining && r.Mechanism == VLM || r.Application == Joining && r.Level == FeatureLevel
+	f.check(r.Central == 0 || r.Central >= 0.1 && r.Central <= 100 && made, "central epsilon %v: collections by symbols have one, collections and novel classes by vlm, and what vlm joins at level %q, from 0.1 to 100", r.Central, FeatureLevel)
 	f.check(!r.PaperStages || r.Central > 0 && r.Mechanism == VLM, "the paper's two stages are of vlm, at a central epsilon")
 	f.check(!r.Gaussian || slices.Contains([]string{VLM, PCA, Direct}, r.Mechanism), "mechanism %q has no Gaussian noise: leave it out, or take vlm, pca or direct", r.Mechanism)
 	f.check(r.Turned == 0 || r.Turned > -180 && r.Turned <= 180 && r.Application == Collecting && r.Mechanism == Symbols && r.Central == 0, "public pictures turned by %v: collections by symbols of public clusters take up to 180 degrees", r.Turned)

@@ -143,8 +143,8 @@ func run(c Cell, set *dataset.Set, s *shared, tell simulate.Progress) (Result, e
 	switch loans := set.Name == LoansName; {
 	case loans && c.Application == experiments.Novel || !loans && c.Application == experiments.Joining:
 		return Result{}, fmt.Errorf("ltn: %s is not measured with %q: pictures have novel classes, and %s has columns to be joined", set.Name, c.Application, LoansName)
-	case loans && c.Central > 0 && c.Application != experiments.Joining:
-		return Result{}, fmt.Errorf("ltn: a central epsilon of %s: columns are scaled by the very records that it would be promised to: leave it out, or take pictures", set.Name)
+	case loans && c.Central > 0 && c.Mechanism == experiments.Symbols:
+		return Result{}, fmt.Errorf("ltn: a central epsilon of %s by symbols: columns are scaled by the very records that it would be promised to: leave it out, or take vlm or pictures", set.Name)
 	case loans:
 		side = 0
 	case shifted:

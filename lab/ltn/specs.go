@@ -12,6 +12,7 @@ import (
 var (
 	budgets = []float64{1, 2, 4, 6, 8, 10}
 	few     = []float64{4, 8, 10} // of what is slow, or tells nothing below
+	doubled = []float64{1, 2, 4, 8}
 )
 
 // records are cells of an application: each of some mechanisms at each of some epsilons.
@@ -44,12 +45,34 @@ func components(runs int, epsilons []float64, numbers ...int) func(experiments.O
 	}
 }
 
-// centrally are cells whose clusters, or encoders, are of records with a central promise of 5 and of 1.
-func centrally(runs int, epsilons []float64, asPrinted bool, mechanism string) func(experiments.Options, string) []experiments.Cell {
+// centrally are cells whose clusters, or encoders, are of records with a central promise of 5 and of 1: encoders by a
+// second stage of their own, and by LTN's two as printed.
+func centrally(application, mechanism, level string, epsilons ...float64) func(experiments.Options, string) []experiments.Cell {
+	stages := []bool{false}
+	if mechanism == experiments.VLM {
+		stages = append(stages, true)
+	}
 	return func(experiments.Options, string) (all []experiments.Cell) {
 		for _, central := range []float64{5, 1} {
-			for _, e := range epsilons {
-				all = append(all, experiments.Cell{Runs: runs, Records: experiments.Records{Application: experiments.Collecting, Mechanism: mechanism, Epsilon: e, Central: central, PaperStages: asPrinted}})
+			for _, asPrinted := range stages {
+				for _, e := range epsilons {
+					all = append(all, experiments.Cell{Runs: 3, Records: experiments.Records{Application: application, Mechanism: mechanism, Level: level, Epsilon: e, Central: central, PaperStages: asPrinted}})
+				}
+			}
+		}
+		return all
+	}
+}
+
+// inTwoStages are the latent cells of a figure with the settings of LTN's tables and its two stages, for a central 5 and 1.
+func inTwoStages(figure string) func(experiments.Options, string) []experiments.Cell {
+	return func(experiments.Options, string) (all []experiments.Cell) {
+		for _, r := range PaperSettings(figure) {
+			if r.PaperStages = true; r.Level != "" {
+				continue
+			}
+			for _, r.Central = range []float64{5, 1} {
+				all = append(all, experiments.Cell{Records: r, Runs: 3})
 			}
 		}
 		return all
@@ -110,6 +133,11 @@ func PaperSettings(figure string) (all []experiments.Records) {
 	case "figure1":
 		add(experiments.Collecting, "", cleanCodes)
 		add(experiments.Collecting, experiments.FeatureLevel, cleanRecords)
+	case "figure2": // there is no label, which a part of the budget would be for
+		for _, s := range cleanCodes {
+			s.split = 0
+			add(experiments.Novel, "", []setting{s})
+		}
 	case "figure3":
 		add(experiments.Joining, "", joinedRows)
 	case "joined records":
@@ -118,6 +146,9 @@ func PaperSettings(figure string) (all []experiments.Records) {
 		add(experiments.Collecting, "", privateCodes)
 	case "figure7":
 		add(experiments.Collecting, experiments.FeatureLevel, privateRecords)
+	case "without": // Table 4's rows of an infinite local epsilon, in the column without privacy
+		add(experiments.Collecting, "", cleanCodes[:1])
+		all[0].Noise, all[0].Learned = 29, true // where it begins
 	}
 	return all
 }
@@ -151,16 +182,18 @@ func Specs() []experiments.Spec {
 			Name: "ltn-figure1", Datasets: all, Title: "Collecting records and labels", Kind: kind, Sections: cleanly,
 			Paper: "LTN, Figure 1: accuracy on records as they are, against the local epsilon of features and label together. " + noNumbers + "Symbols are ours; privunit and pca are alternatives to the variational encoder, and direct is what LTN compares with.",
 			Of: func(o experiments.Options, set string) []experiments.Cell {
+				codes := both(centrally(experiments.Collecting, experiments.VLM, "", budgets...), centrally(experiments.Collecting, experiments.VLM, experiments.FeatureLevel, few...))
 				if set == LoansName {
-					return records(experiments.Collecting, "", 3, budgets, every...)(o, set)
+					return both(codes, records(experiments.Collecting, "", 3, budgets, every...), records(experiments.Collecting, experiments.FeatureLevel, 3, budgets, experiments.VLM))(o, set)
 				}
-				return both(centrally(3, []float64{2, 8}, false, experiments.Symbols), centrally(3, few[1:2], false, experiments.VLM), centrally(3, few[1:2], true, experiments.VLM), records(experiments.Collecting, "", 3, budgets, every[:3]...), records(experiments.Collecting, experiments.FeatureLevel, 3, few, experiments.VLM), records(experiments.Collecting, "", 3, few, every[3:]...))(o, set)
+				return both(centrally(experiments.Collecting, experiments.Symbols, "", budgets...), codes, inTwoStages("figure1"), records(experiments.Collecting, "", 3, budgets, every...), records(experiments.Collecting, experiments.FeatureLevel, 3, few, experiments.VLM))(o, set)
 			},
 		},
 		{
 			Name: "ltn-figure2", Datasets: pictures, Title: "A class that nobody has published", Kind: kind, Sections: cleanly,
 			Paper: "LTN, Figure 2: nines told from other digits, by an encoder or clusters of records without nines. LTN says approximately 75 % at 2. " + noNumbers + "Here who is in which group is no secret.",
-			Of:    both(records(experiments.Novel, "", 3, []float64{1, 2, 4, 8}, experiments.Symbols), records(experiments.Novel, "", 3, []float64{1, 2, 4, 8}, experiments.VLM, experiments.PrivUnit), records(experiments.Novel, "", 3, []float64{4, 8}, experiments.PCA, experiments.Direct)),
+			Of: both(records(experiments.Novel, "", 3, doubled, experiments.Symbols, experiments.VLM, experiments.PrivUnit), records(experiments.Novel, experiments.FeatureLevel, 3, doubled, experiments.VLM), records(experiments.Novel, "", 3, doubled[2:], experiments.PCA, experiments.Direct),
+				centrally(experiments.Novel, experiments.VLM, "", doubled...), centrally(experiments.Novel, experiments.VLM, experiments.FeatureLevel, 2, 8), settled("figure2")),
 		},
 		{
 			Name: "ltn-figure3", Datasets: []string{LoansName}, Title: "Joining noisy columns by a key", Kind: kind, Sections: joinedly,
@@ -201,9 +234,9 @@ func Specs() []experiments.Spec {
 			},
 		},
 		{
-			Name: "ltn-table2", Datasets: pictures, Title: "Noise of the second stage", Kind: kind, Sections: stages,
+			Name: "ltn-table2", Datasets: all, Title: "Noise of the second stage", Kind: kind, Sections: stages,
 			Paper: "LTN, Table 2: multipliers of DP-Adam's noise for a central epsilon of 5 and 1, delta 1e-5. The paper leaves the number of epochs to follow from these: here it is what our accountant allows, with batches that are really drawn by a coin for each record. Below, encoders of our own second stage (batches of 1,024, five epochs).",
-			Of:    both(centrally(3, few[1:2], false, experiments.VLM), centrally(3, few[1:2], true, experiments.VLM)),
+			Of:    centrally(experiments.Collecting, experiments.VLM, "", 8),
 		},
 		{
 			Name: "ltn-table3", Datasets: []string{LoansName}, Title: "Settings of joining", Kind: kind, Sections: joinedly,
@@ -213,7 +246,7 @@ func Specs() []experiments.Spec {
 		{
 			Name: "ltn-table4", Datasets: pictures, Title: "Settings of collection", Kind: kind, Sections: cleanly,
 			Paper: "LTN, Table 4: the rows of MNIST that have a local epsilon, with the settings that a grid search chose there, beside our one setting for all epsilons. An encoder of each takes minutes of a core.",
-			Of:    both(settled("figure1", "figure4", "figure7"), records(experiments.Collecting, "", 3, budgets, experiments.VLM)),
+			Of:    both(settled("figure1", "figure4", "figure7", "without"), records(experiments.Collecting, "", 3, budgets, experiments.VLM)),
 		},
 	}
 }

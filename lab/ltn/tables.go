@@ -35,6 +35,9 @@ func Told(r experiments.Records) string {
 	if r.PaperStages {
 		s += ", two stages as printed"
 	}
+	if r.Learned {
+		return s + fmt.Sprintf(", clip %g, noise of training learned", r.Length)
+	}
 	if r.Noise > 0 {
 		s += fmt.Sprintf(", clip %g, noise of training %g", r.Length, r.Noise)
 	}

@@ -2,6 +2,7 @@ package ltn
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/dp/randomize"
 	learn "github.com/confetti-dp/confetti/internal/learn/latent"
 	"github.com/confetti-dp/confetti/internal/learn/training"
+	"github.com/confetti-dp/confetti/internal/nn"
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/question/latent"
 	"github.com/confetti-dp/confetti/internal/seeded"
@@ -44,30 +46,58 @@ func (t *task) vectors() (Result, error) {
 		told[i] = r.Class
 	}
 	classes := len(t.set.Classes)
+	if err := t.learned(&res, e, v, told, v.How.Class.Epsilon, asked, y); err != nil {
+		return res, err
+	}
+	return t.finish(res, p, classes), nil
+}
+
+// learned adds what is learned from vectors, and from the class or the group that was told beside each at that local
+// epsilon; and from those of the respondents as they are.
+func (t *task) learned(res *Result, e *encoding, v *latent.Vectors, told []int, epsilon float64, asked, y []int) (err error) {
+	kinds := 1 + slices.Max(y)
 	if t.Level == experiments.FeatureLevel {
-		res.AccuracyClean, res.AccuracyLatent, err = t.decoded(e, v, told)
-		return t.finish(res, p, classes), err
+		res.AccuracyClean, res.AccuracyLatent, err = t.decoded(e, v, told, epsilon, kinds)
+		return err
 	}
 	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
-	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, told, v.How.Class.Epsilon, classes, featuremap.Progress(t.tell))
+	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, told, epsilon, kinds, featuremap.Progress(t.tell))
 	if err != nil {
-		return res, err
+		return err
 	}
 	codes := learn.Codes(e.Encoder, t.set.Test.X)
-	res.AccuracyClean = right(c.Classes(codes), t.set.Test.Y)
+	res.AccuracyClean = t.accuracy(c.Classes(codes))
 	alone, reports := t.alone(e.Encoder, v.How)
-	res.AccuracyLatent = right(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))), t.set.Test.Y)
-	if res.AccuracyPaper, err = t.paper(v, told, codes); err != nil {
-		return res, err
+	res.AccuracyLatent = t.accuracy(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))))
+	paper, err := learn.ByNoisy(t.stream(forNet), v.How.Vector, bodies(v.Reports), told, epsilon, kinds, featuremap.Progress(t.tell))
+	if err != nil {
+		return err
+	}
+	if paper != nil { // a cap's reports are no vectors
+		of := t.accuracy(paper.Classes(codes))
+		res.AccuracyPaper = &of
 	}
 	own := learn.Codes(e.Encoder, dataset.Rows(t.set.Train.X, asked))
 	scale := training.NewScale(own)
-	known, err := training.Known(t.stream(forNet), scale.Examples(own), y, classes, featuremap.Progress(t.tell))
+	known, err := training.Known(t.stream(forNet), scale.Examples(own), y, kinds, featuremap.Progress(t.tell))
 	if err != nil {
-		return res, err
+		return err
 	}
-	res.AccuracyNoPrivacy = training.Accuracy(known, scale.Examples(codes), t.set.Test.Y)
-	return t.finish(res, p, classes), nil
+	res.AccuracyNoPrivacy = t.accuracy(classified(known, scale.Examples(codes)))
+	return nil
+}
+
+// accuracy returns how often it is right what is said of test records: of a novel class and all others both alike.
+func (t *task) accuracy(said []int) float64 {
+	if t.Application == experiments.Novel {
+		return t.balanced(said)
+	}
+	return right(said, t.set.Test.Y)
+}
+
+// classified returns the class that a network finds in each row.
+func classified(m *nn.Model, x blas32.General) []int {
+	return nn.Classify(m, func(i int) []float32 { return x.Data[i*x.Stride:][:x.Cols] }, x.Rows)
 }
 
 // novelVectors tells a novel class from the vectors of two groups.
@@ -79,6 +109,7 @@ func (t *task) novelVectors() (Result, error) {
 	if err != nil {
 		return res, err
 	}
+	res.EpsilonMade, res.Claim = e.Trained.Epsilon, e.Trained.Claim
 	v, p, err := t.askVectors(e.Encoder, nil, groupNames, size, t.members(group))
 	if err != nil {
 		return res, err
@@ -88,25 +119,24 @@ func (t *task) novelVectors() (Result, error) {
 		of[i] = r.Crowd
 	}
 	const certain = 30 // an epsilon: groups are told as they are
-	weights := learn.Reported(e.Encoder, v.How.Vector, bodies(v.Reports))
-	c, err := learn.ByPrototypes(t.stream(forNet), e.Prototypes, weights, of, certain, len(groupNames), featuremap.Progress(t.tell))
-	if err != nil {
+	asked, y := slices.Concat(group[0], group[1]), make([]int, 2*size)
+	for i := size; i < len(y); i++ {
+		y[i] = 1
+	}
+	if err := t.learned(&res, e, v, of, certain, asked, y); err != nil {
 		return res, err
 	}
-	res.AccuracyClean = t.balanced(c.Classes(learn.Codes(e.Encoder, t.set.Test.X)))
-	alone, reports := t.alone(e.Encoder, v.How)
-	res.AccuracyLatent = t.balanced(c.OfReports(e.Prototypes, learn.Reported(e.Encoder, alone, bodies(reports))))
 	return t.finish(res, p, 2), nil
 }
 
 // decoded learns from records that noisy codes stand for, as LTN does at the level of features: the
 // accuracy on test records as they are, and on those whose vector alone was told.
-func (t *task) decoded(e *encoding, v *latent.Vectors, told []int) (clean, private float64, err error) {
+func (t *task) decoded(e *encoding, v *latent.Vectors, told []int, epsilon float64, kinds int) (clean, private float64, err error) {
 	seen, err := e.records(v.How.Vector, v.Reports)
 	if err != nil {
 		return 0, 0, err
 	}
-	learned, err := training.Through(t.stream(forNet), seen, told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
+	m, err := training.Through(t.stream(forNet), seen, told, epsilon, kinds, featuremap.Progress(t.tell))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -114,7 +144,7 @@ func (t *task) decoded(e *encoding, v *latent.Vectors, told []int) (clean, priva
 	if seen, err = e.records(alone, reports); err != nil {
 		return 0, 0, err
 	}
-	return training.Accuracy(learned, t.set.Test.X, t.set.Test.Y), training.Accuracy(learned, seen, t.set.Test.Y), nil
+	return t.accuracy(classified(m, t.set.Test.X)), t.accuracy(classified(m, seen)), nil
 }
 
 // askVectors puts a plan of vectors, with classes or of groups of which the smallest has so many, to
@@ -187,16 +217,6 @@ func atEpsilon(m device.Mechanism, epsilon float64) device.Mechanism {
 		return device.BestCap(m.Dim, epsilon)
 	}
 	return m
-}
-
-// paper returns the accuracy of LTN's own learner from the same reports. A cap's reports are no vectors.
-func (t *task) paper(v *latent.Vectors, told []int, codes blas32.General) (*float64, error) {
-	c, err := learn.ByNoisy(t.stream(forNet), v.How.Vector, bodies(v.Reports), told, v.How.Class.Epsilon, len(t.set.Classes), featuremap.Progress(t.tell))
-	if c == nil || err != nil {
-		return nil, err
-	}
-	accuracy := right(c.Classes(codes), t.set.Test.Y)
-	return &accuracy, nil
 }
 
 func right(said, want []int) float64 {
