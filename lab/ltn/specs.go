@@ -45,7 +45,7 @@ func components(runs int, epsilons []float64, numbers ...int) func(experiments.O
 	}
 }
 
-// centrally are cells whose clusters, or encoders, are of records with a central promise of 5 and of 1: encoders by a
+// centrally returns cells whose clusters, or encoders, are of records with a central promise of 5 and of 1: encoders by a
 // second stage of their own, and by LTN's two as printed.
 func centrally(application, mechanism, level string, epsilons ...float64) func(experiments.Options, string) []experiments.Cell {
 	stages := []bool{false}
@@ -64,7 +64,7 @@ func centrally(application, mechanism, level string, epsilons ...float64) func(e
 	}
 }
 
-// inTwoStages are the latent cells of a figure with the settings of LTN's tables and its two stages, for a central 5 and 1.
+// inTwoStages returns the latent cells of a figure with the settings of LTN's tables and its two stages, for a central 5 and 1.
 func inTwoStages(figure string) func(experiments.Options, string) []experiments.Cell {
 	return func(experiments.Options, string) (all []experiments.Cell) {
 		for _, r := range PaperSettings(figure) {
