@@ -50,7 +50,7 @@ func reports(m teller, domain, users int, prob func(report []uint32, x int) floa
 	}
 }
 
-// Response returns the reports of k-ary randomized response.
+// Response returns the reports of k-ary response.
 func Response(m randomize.KRR, users int) Observed {
 	truth, lie := m.Prob(0, 0), m.Prob(1, 0)
 	return reports(response{m}, m.K, users, func(report []uint32, x int) float64 {

@@ -25,7 +25,7 @@ type Labelled struct {
 	Class    int
 }
 
-// Question is m-ary randomized response on the class, which becomes the crowd, and one
+// Question is k-ary response on the class, which becomes the crowd, and one
 // bit of Algorithm 1 a channel.
 type Question struct {
 	Features *kernelmap.Features

@@ -127,7 +127,7 @@ func TestTokensEnumerated(t *testing.T) {
 	}
 }
 
-// All data sets of k-ary randomized response of few users, against both bounds.
+// All data sets of k-ary response of few users, against both bounds.
 func TestKaryResponseEveryDataSet(t *testing.T) {
 	const delta = 0.01
 	for _, c := range []struct {

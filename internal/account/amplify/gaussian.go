@@ -11,7 +11,7 @@ import (
 )
 
 // GaussianReport is one report: whole numbers with discrete Gaussian noise of parameter Sigma in each, and where there
-// are classes one by k-ary randomized response. Replacing a record moves the numbers by at most Apart in the two-norm,
+// are classes one by k-ary response. Replacing a record moves the numbers by at most Apart in the two-norm,
 // and the class to another. Nothing is claimed of hiding among others: theorems of clones are of pure
 // randomizers, and this one has a delta. What holds of the report by itself holds however it is mixed.
 //
@@ -38,7 +38,7 @@ func (e GaussianReport) Terms() (account.Guarantee, error) {
 		if err := (KaryResponse{Users: 1, K: e.Classes, Epsilon: e.ClassEpsilon}).check(); err != nil {
 			return account.Guarantee{}, err
 		}
-		method += fmt.Sprintf(", and %d-ary randomized response of the class: exact profile of both", e.Classes)
+		method += fmt.Sprintf(", and %d-ary response of the class: exact profile of both", e.Classes)
 	} else if e.ClassEpsilon != 0 {
 		return account.Guarantee{}, fmt.Errorf("account: class epsilon %v without classes", e.ClassEpsilon)
 	}

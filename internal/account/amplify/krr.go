@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/shuffle"
 )
 
-// KaryResponse is K-ary randomized response, shuffled: each of Users
+// KaryResponse is k-ary response, shuffled: each of Users
 // respondents reports their symbol with probability e^Epsilon/(e^Epsilon+K-1),
 // another at random otherwise, and the observer sees the histogram. Two symbols
 // are RandomizedResponse, exactly; for more the upper bound is that of
@@ -46,7 +46,7 @@ func (e KaryResponse) Local() (account.Guarantee, error) {
 	}
 	return account.Guarantee{
 		Epsilon: e.Epsilon, Adjacency: account.Replacement, Trust: account.Local, Users: 1, Rounds: 1, Bound: account.Exact,
-		Method: "k-ary randomized response", Source: "Kairouz, Oh, Viswanath 2014",
+		Method: "k-ary response", Source: "Kairouz, Oh, Viswanath 2014",
 	}, nil
 }
 

@@ -30,7 +30,7 @@ func clones(n int, epsilon0, probability float64) tokens {
 	return visible(n, rate, q/rate, 1/(1+math.Exp(epsilon0))/rate)
 }
 
-// symbols returns what shows of k-ary randomized response, k >= 3, when everyone
+// symbols returns what shows of k-ary response, k >= 3, when everyone
 // else holds a third symbol: the counts of the target's two possible symbols.
 // All that is hidden is which of the other symbols came, so it is a lower bound
 // on any accounting, exact for that data set when k = 3.

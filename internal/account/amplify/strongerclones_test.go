@@ -10,7 +10,7 @@ import (
 
 // StrongerClones is one shuffled report of each of n respondents by an
 // epsilon0-DP randomizer R with (e^epsilon0+1) R(x)(z) >= R(x0)(z) + R(x1)(z)
-// for all inputs and outputs, such as k-ary randomized response (Feldman,
+// for all inputs and outputs, such as k-ary response (Feldman,
 // McMillan, Talwar 2023 as corrected by its errata: the first version claimed
 // every randomizer). Upper bound, replacement. For others use AnyRandomizer.
 func StrongerClones(n int, epsilon0, delta float64) (account.Guarantee, error) {
@@ -44,7 +44,7 @@ func clonesEpsilon(n int, epsilon0, delta float64, pair func(int, float64) token
 //
 //	(e^e0 + 1) R(x)(z) >= R(x0)(z) + R(x1)(z)   for all x, x0, x1, z,
 //
-// which k-ary randomized response meets: R(x)(z) is e^e0 or 1 times the same
+// which k-ary response meets: R(x)(z) is e^e0 or 1 times the same
 // number, and only one of x0, x1 can have the larger one.
 func clones2023(n int, epsilon0 float64) tokens {
 	return clones(n, epsilon0, 2/(1+math.Exp(epsilon0)))

@@ -126,7 +126,7 @@ func (m Report) Local(adj account.Adjacency) account.Guarantee {
 	g := m.Vector.Local(adj)
 	if m.Class.K > 0 {
 		g.Epsilon, g.Bound = m.epsilon(), account.Upper
-		g.Method += fmt.Sprintf(", and %d-ary randomized response of the class", m.Class.K)
+		g.Method += fmt.Sprintf(", and %d-ary response of the class", m.Class.K)
 	}
 	return g
 }

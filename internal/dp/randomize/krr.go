@@ -28,7 +28,7 @@ const MaxEpsilon = 50
 // would be a large part of it.
 const minEpsilon = 1e-6
 
-// KRR is K-ary randomized response on the symbols 0 to K-1 (Warner 1965 for K = 2;
+// KRR is k-ary response on the symbols 0 to K-1 (Warner 1965 for K = 2;
 // the label round of KDE, section 3.3). With probability
 //
 //	lambda = K / (e^Epsilon + K - 1)
@@ -168,5 +168,5 @@ func (m KRR) Covering(users int) account.Event {
 // Local returns what a device is promised against everybody else.
 func (m KRR) Local(adj account.Adjacency) account.Guarantee {
 	m.must()
-	return favour{m.Epsilon, 1 / float64(m.K)}.local(adj, fmt.Sprintf("%d-ary randomized response", m.K))
+	return favour{m.Epsilon, 1 / float64(m.K)}.local(adj, fmt.Sprintf("%d-ary response", m.K))
 }

@@ -87,7 +87,7 @@ type Classifier struct {
 	by  float32 // what codes are multiplied by
 }
 
-// ByPrototypes learns from reports of a vector and a class told by k-ary randomized response: it
+// ByPrototypes learns from reports of a vector and a class told by k-ary response: it
 // maximizes how likely the told classes are when a report came of a prototype as often as its
 // weight says. So the classifier never sees noise.
 func ByPrototypes(r *rand.Rand, prototypes blas32.General, weights []float32, told []int, epsilon float64, classes int, tell func(stage string, done, total int)) (*Classifier, error) {

@@ -118,7 +118,7 @@ func FromClusters(r *rand.Rand, x blas32.General, of []int, posteriors [][]float
 	return train(r, known, targets, classes, nn.CrossEntropy, tell)
 }
 
-// Through learns from labels, one for each example, that went through k-ary randomized response
+// Through learns from labels, one for each example, that went through k-ary response
 // of a local epsilon: by how likely each report is for each label.
 func Through(r *rand.Rand, x blas32.General, reported []int, epsilon float64, classes int, tell func(stage string, done, total int)) (*nn.Model, error) {
 	response, likely := randomize.KRR{K: classes, Epsilon: epsilon}, make([]float32, 0, len(reported)*classes)

@@ -13,7 +13,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// each is k-ary randomized response on the label, beside the number of the public record. The
+// each is k-ary response on the label, beside the number of the public record. The
 // analyzer sees whose record it is, and so does everybody who reads the release: nothing of it
 // hides among others, and the promise is that of the device alone, whoever is honest.
 type each struct {

@@ -147,7 +147,7 @@ type shape struct {
 	apart   bool   // of a house: each role has a database server of its own
 }
 
-// plan is a collection of that shape. The question is k-ary randomized response
+// plan is a collection of that shape. The question is k-ary response
 // with as large a budget as there is: P(a device says another cell than its own)
 // = 63 / (e^30 + 63) = 6e-12, and its ledger tells. Two envelopes a device, one of
 // them a dummy, so that a contribution is more than one thing to lose.

@@ -20,7 +20,7 @@ function flipped(epsilon: number): number {
   return (e / (1 + e)) * up;
 }
 
-/** K-ary randomized response: with probability k/(e^epsilon + k - 1) any symbol, otherwise the own. */
+/** K-ary response: with probability k/(e^epsilon + k - 1) any symbol, otherwise the own. */
 export function krr(k: number, epsilon: number, x: number, from: Words): number {
   checked(x, k, epsilon);
   return from.bernoulli(threshold(Math.min(1, (k / (Math.expm1(epsilon) + k)) * up))) ? from.below(k) : x;
