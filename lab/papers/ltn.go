@@ -178,10 +178,11 @@ func madeOf(c Cells, set, application, level, figure string) (private, drawn Cel
 			r.Clusters == 0 && (r.Noise == 0 || slices.Contains(ltn.PaperSettings(figure), of))
 	}))
 	for _, m := range all {
-		if r := m.Cell.Records; r.Central > 0 {
+		r := m.Cell.Records
+		if r.Central > 0 {
 			private = append(private, m)
 		}
-		if r := m.Cell.Records; r.Central == 0 || r.PaperStages == (r.Noise > 0) {
+		if r.Central == 0 || r.PaperStages == (r.Noise > 0) {
 			drawn = append(drawn, m)
 		}
 	}
