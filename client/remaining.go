@@ -28,7 +28,7 @@ type Remaining struct {
 // mostPending bounds the count in More.
 const mostPending = 1000
 
-// Remaining says how much of the cap on a period is spent now. Like is a charge to count
+// Remaining returns how much of the cap on a period is spent now. Like is a charge to count
 // further plans by; nil stands for the last one within the period.
 func (l *Ledger) Remaining(now time.Time, caps Caps, like *Charge) Remaining {
 	r := Remaining{Period: caps.Period, Cap: caps.Window, Spent: l.counted(now, caps.Period), More: -1}

@@ -104,6 +104,9 @@ func (r Records) String() string {
 	}
 	if r.Noise > 0 {
 		s += fmt.Sprintf(", %d numbers in a ball of %g, noise of training %g", r.Dim, r.Length, r.Noise)
+		if r.Learned {
+			s += ", learned from there"
+		}
 	}
 	return s
 }

@@ -34,7 +34,7 @@ func plane(name, title string, at [][2]float64, lines map[string][][2]float64) f
 	return drawn
 }
 
-// fourCorners is Figure 5.
+// fourCorners returns Figure 5, and how often its corners are told.
 func fourCorners() ([]release.Table, []figures.Chart) {
 	t := release.Table{Columns: columns("local epsilon", "told, of four classes (equation 10)", "by chance")}
 	for _, e := range []float64{1, 2, 4, 6, 8, 10} {
@@ -45,7 +45,7 @@ func fourCorners() ([]release.Table, []figures.Chart) {
 	})}
 }
 
-// twoCorners is Figure 6.
+// twoCorners returns Figure 6, and how often the corners of either function are told.
 func twoCorners() ([]release.Table, []figures.Chart) {
 	t := release.Table{Columns: columns("local epsilon", "opposite corners (a)", "adjacent corners (b)")}
 	for _, e := range []float64{1, 2, 4, 6, 8, 10} {
