@@ -321,6 +321,6 @@ func TestOrganisations(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: dir, RequireExplicitExec: true,
 		Setup: furnished(as),
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": scripts.Exits, "until": scripts.Until, "ports": ports},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": scripts.Exits, "until": scripts.Until, "ports": scripts.Ports},
 	})
 }

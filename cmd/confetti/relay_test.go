@@ -61,7 +61,7 @@ func TestOrganisationsBehindARelay(t *testing.T) {
 		Dir: dir, RequireExplicitExec: true,
 		Setup: furnished(as),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": scripts.Exits, "until": scripts.Until, "ports": ports, "prepend": prepend, "relay": startRelay, "spy": startSpy, "visitors": visitors, "carried": carried,
+			"exits": scripts.Exits, "until": scripts.Until, "ports": scripts.Ports, "prepend": prepend, "relay": startRelay, "spy": startSpy, "visitors": visitors, "carried": carried,
 		},
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/csv"
 	"math/rand/v2"
-	"net"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -226,19 +225,4 @@ func served(ts *testscript.TestScript, routes map[string]serve.Handler) string {
 	at := httptest.NewServer(s)
 	ts.Defer(at.Close)
 	return at.URL
-}
-
-// ports makes a free port of this machine the value of each name.
-func ports(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) == 0 {
-		ts.Fatalf("usage: ports NAME...")
-	}
-	for _, name := range args {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		ts.Check(err)
-		defer l.Close() // after the last, so that no two are the same
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		ts.Check(err)
-		ts.Setenv(name, port)
-	}
 }

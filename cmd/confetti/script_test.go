@@ -78,7 +78,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scripts.Exits, "json": scripts.JSON, "table": makeTable, "columns": columns, "images": images, "network": network, "inferred": inferred, "people": people, "until": scripts.Until,
-			"keep": keep, "prepend": prepend, "logged": logged, "ports": ports,
+			"keep": keep, "prepend": prepend, "logged": logged, "ports": scripts.Ports,
 		},
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -240,15 +240,12 @@ func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(pla
 
 // Profiles are on a port of their own and nowhere else.
 func TestProfilesHaveAPortOfTheirOwn(t *testing.T) {
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := scripts.Port()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := free.Addr().String()
+	address := fmt.Sprintf("127.0.0.1:%d", port)
 	_, s, signed := startTrial(t, 10, 1, func(at trial.Folder, signed plan.Signed) {
-		if err := free.Close(); err != nil { // now that the services have ports of their own
-			t.Fatal(err)
-		}
 		path := at.Config(plans.Parties(signed.Plan)[1])
 		text, err := os.ReadFile(path)
 		if err == nil {

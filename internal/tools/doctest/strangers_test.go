@@ -4,13 +4,14 @@ package doctest
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 )
 
 // page is what two strangers have, beside a folder each.
@@ -148,10 +149,9 @@ func TestTwoStrangers(t *testing.T) {
 // port finds one that nothing listens on.
 func port(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	at, err := scripts.Port()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	return fmt.Sprint(at)
 }

@@ -1,11 +1,12 @@
 package postgres
 
 import (
-	"net"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
+	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 )
 
 // Whatever keeps a database from being reached, the error says what to look at and shows nothing of
@@ -32,10 +33,9 @@ func TestAnErrorShowsNothingOfTheAddress(t *testing.T) {
 
 // free returns an address at which nobody listens.
 func free(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := scripts.Port()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return fmt.Sprintf("127.0.0.1:%d", port)
 }
