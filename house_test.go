@@ -55,7 +55,7 @@ var bars = map[string][]line{
 	"lines a device compiles": {{23766, "asked: 24,800"}},
 	"lines of a histogram app": {
 		{33000, "asked: 33,000"}, {980, "a counter of days"}, {950, "seals and curves of our own"}, {560, "relays"},
-		{450, "a curator's columns"}, {104, "a plan's words for kinds that came"},
+		{450, "a curator's columns"}, {92, "a plan's words for kinds that came"},
 	},
 	"lines a verifier of every kind compiles": {
 		{42000, "asked: 42,000"}, {5700, "strings, tables and experiments"}, {1250, "labels, vectors and gradients"},
@@ -80,7 +80,7 @@ var bars = map[string][]line{
 	"lines of storage engines": {{5821, "at 75d37fca, when they were one; asked: 3,900 with rows"}},
 	"lines of storage rows":    {{4775, "at 75d37fca, when engines were one"}, {178, "a place for blobs of an aggregator"}},
 
-	"comments that say what a function is": {{355, "asked: 1 in 10 of those of public rooms, 1 in 4 elsewhere"}},
+	"comments that say what a function is": {{349, "asked: 1 in 10 of those of public rooms, 1 in 4 elsewhere"}},
 	"long sentences in a thousand":         {{11, "asked: 50"}},
 }
 

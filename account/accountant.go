@@ -41,6 +41,7 @@ func (o Options) epsilon(e Event, delta float64) (Guarantee, error) {
 	return g, nil
 }
 
+// Delta returns the smallest delta that is proved at epsilon, rounded up.
 func (o Options) Delta(e Event, epsilon float64) (Guarantee, error) {
 	g, err := statement(e)
 	if err != nil {

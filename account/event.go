@@ -8,11 +8,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/account/profile"
 )
 
-// Event describes one use of a mechanism by names and numbers only. The set of
-// events is closed: each mechanism's file declares its own and supplies what
-// the accountant knows of it through the hooks below.
+// Event describes one use of a mechanism by names and numbers only. Packages below internal/account
+// declare events, and supply what the accountant knows of them through the hooks below.
 type Event interface {
-	// event checks the parameters and states everything of the guarantee but
+	// Terms checks the parameters and states everything of the guarantee but
 	// its epsilon and delta.
 	Terms() (Guarantee, error)
 }
@@ -71,8 +70,7 @@ func (a All) Terms() (Guarantee, error) {
 	return sum, err
 }
 
-// The hooks. An event implements those it can; the accountant takes the first
-// that covers the composition, in this order.
+// The hooks. An event implements those it can; accountant.go says in which order it asks for them.
 
 // A profiler knows the profile of its own repetition without composing
 // numerically, and whether that is exact; the curve is nil for a number of
@@ -81,9 +79,9 @@ type profiler interface {
 	Profile(rounds int, o Options) (profile.Curve, Bound, error)
 }
 
-// A plder has privacy loss distributions. spread is the order of magnitude of
+// A plder has privacy loss distributions. Spread is the order of magnitude of
 // the deviation of one round's loss, from which the grid is chosen.
-// distributions returns one law if the neighbours may change direction from
+// Distributions returns one law if the neighbours may change direction from
 // round to round (the pair dominates both), or two, one for each direction that
 // holds throughout the composition.
 type plder interface {

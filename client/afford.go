@@ -19,7 +19,7 @@ type cost struct {
 	question []byte // question.Backstop's; nil where the plan keeps nothing
 }
 
-// costs returns those of a plan that is no round of a study.
+// costs returns what an answer costs to a plan that is no round of a study.
 func costs(c Charge, question []byte) cost {
 	return cost{whole: c, first: c, later: c, question: question}
 }

@@ -146,7 +146,7 @@ func (c Charge) plus(d Charge) Charge {
 	return sum
 }
 
-// valid charges are what charge gives.
+// valid reports whether every number of a charge is in its range.
 func (c Charge) valid() bool {
 	return c.Epsilon >= 0 && !math.IsInf(c.Epsilon, 1) && c.Delta >= 0 && c.Delta <= 1 && c.Shift >= 0 && !math.IsInf(c.Shift, 1) && c.Tail >= 0 && c.Tail <= 1 && (c.Local >= 0 || c.Local == unlimited) && (c.Adjacency == "" || c.Adjacency == account.Label)
 }
@@ -229,8 +229,8 @@ func (c Cap) filter() (f account.Filter, ok bool) {
 	return f, err == nil
 }
 
-// allowBeside reports whether a charge may be spent beside the earlier ones. Their sum is spent; after returns what
-// a filter is behind them. It refuses an answer that adds nothing too, where the earlier ones exceed the cap:
+// allowBeside refuses a charge that does not fit beside the earlier ones: spent is their sum, and after gives a filter
+// once they are counted in it. It refuses an answer that adds nothing too, where the earlier ones exceed the cap:
 // the cap, or the clock, may be another one since.
 func (c Cap) allowBeside(of, remedy string, after func(account.Filter) account.Filter, spent, asked Charge) error {
 	f, ok := c.filter()

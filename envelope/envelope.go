@@ -22,7 +22,7 @@ import (
 const (
 	label = "confetti/v1" // domain separation: a change of the wire format changes it
 
-	// maxLayers bounds a route: 16 hops and the analyzer. Three layers are usual.
+	// maxLayers bounds a route: 16 hops and the analyzer. Two layers are usual.
 	maxLayers = 17
 )
 
@@ -47,7 +47,7 @@ type Context struct {
 	Plan     [32]byte // the plan's hash
 	Instance uint16   // which of the shuffler's instances carries it
 	Hop      uint8    // 0 for the entry; the analyzer comes after the last hop
-	Crowd    uint32   // the only attribute that the network sees
+	Crowd    uint32   // the only attribute of a respondent that the network sees
 }
 
 // info returns the HPKE info: it is fixed for one hop of one instance of one plan.

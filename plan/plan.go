@@ -263,7 +263,7 @@ func Short(name string) string { return name[:min(12, len(name))] }
 // Crowds returns the number of crowds that respondents fall into. A crowd is public.
 func (p Plan) Crowds() int { return max(1, len(p.Crowd.Names)) }
 
-// HopURLs returns where those listen between devices and the analyzer who have a URL: the hops
+// HopURLs returns the URLs, where given, of the parties between devices and the analyzer: the hops
 // of every instance in its order, or the leader and the helper.
 func (p Plan) HopURLs() (urls []string) {
 	for _, hops := range p.Route.Ways() {

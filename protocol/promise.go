@@ -12,8 +12,8 @@ import (
 
 // Promise is what a plan's numbers amount to.
 type Promise struct {
-	Statements []account.Statement // for the three observers
-	Shuffled   account.Guarantee   // of the features, reported label fixed
+	Statements []account.Statement // one for each observer
+	Shuffled   account.Guarantee   // what the plan promises of the answer; of a density, reported label fixed
 }
 
 // Trust returns what a plan's promise rests on: an honest shuffler, or as many honest aggregators
@@ -132,7 +132,7 @@ func (p *Protocol) spent(delta float64) error {
 	return fmt.Errorf("reports outgrow their %d envelopes so often that delta %g is spent on that alone: raise envelopes.per_device", p.Plan.Envelopes.PerDevice, delta)
 }
 
-// keepsLocal checks that promise against the statement.
+// keepsLocal refuses a plan whose budget.local_epsilon is below what the local statement gives.
 func keepsLocal(b plan.Budget, statements []account.Statement) error {
 	if b.LocalEpsilon == 0 {
 		return nil

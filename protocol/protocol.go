@@ -2,7 +2,7 @@
 // disagree, and by release/verify.
 //
 // New is the only place that turns a plan's names and numbers into code. It knows the kinds of question that the
-// program has imported (question.Register), and nothing of any of them.
+// program has imported (internal/question/registry), and nothing of any of them.
 package protocol
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/confetti-dp/confetti/plan"
 )
 
-// kindFor returns the plan's.
+// kindFor returns the kind of the plan's question.
 func kindFor(p plan.Plan) (registry.Kind, error) {
 	k, known := registry.Find(p.Question.Kind)
 	if !known || !p.Question.Asks() {

@@ -5,7 +5,7 @@
 // A release is data: metrics, tables, lists and figures, with nothing of the
 // mechanism that made them. What is stored (WriteJSON, Read) are its numbers, each under a
 // name. Words are not, since they follow from these and from its plan: whoever shows a release, as
-// text for a terminal (Show) or as a page (package page), has package statement write them first.
+// text (internal/release/textpage) or as a page (internal/release/page), has internal/release/statement write them first.
 package release
 
 import (

@@ -9,7 +9,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Publish returns the analyzer's work once everything is counted.
+// Publish learns from counted crowds and writes the release.
 func Publish(p *protocol.Protocol, crowds []tally.Crowd, public results.Public) (release.Release, question.Model, error) {
 	model, err := p.Learn(crowds)
 	if err != nil {

@@ -98,8 +98,8 @@ func (h *Hop) Spent(crowd uint32) []TokenID {
 	return ids
 }
 
-// Mix checks a batch in memory, permutes it, takes off this hop's layer, and returns what
-// the next hop gets. With an error nothing may be handed on; the error is
+// Mix checks a batch in memory, takes off this hop's layer, orders what opened by a fresh key,
+// and returns what the next hop gets. With an error nothing may be handed on; the error is
 // ErrWithheld where too few respondents, or too few of their envelopes, are
 // there to hide among. Where the plan has a token key for this hop, respondents
 // are those whose token came inside this hop's layer, which an entry hop can
@@ -117,7 +117,7 @@ func (h *Hop) Mix(b envelope.Batch) (envelope.Batch, Receipt, error) {
 	return h.mix(NewKey(), b.Head(), b.Envelopes)
 }
 
-// mix returns the case of one part and one bucket, which rest in memory.
+// mix checks, opens and orders a crowd that lies in memory: one part and one bucket.
 func (h *Hop) mix(k Key, head envelope.Head, came [][]byte) (envelope.Batch, Receipt, error) {
 	if err := h.Check(head); err != nil {
 		return envelope.Batch{}, Receipt{}, err
@@ -132,9 +132,8 @@ func (h *Hop) mix(k Key, head envelope.Head, came [][]byte) (envelope.Batch, Rec
 	return envelope.Batch{Plan: head.Plan, Instance: head.Instance, Crowd: head.Crowd, Hop: head.Hop + 1, Respondents: head.Respondents, Envelopes: out}, receipt, nil
 }
 
-// Leave returns the last step of a crowd before anything of it is handed on, when all of it
-// is opened and ordered: given what was counted and the tokens that were found, it
-// returns the whole receipt. The errors are those of Mix; with one, nothing may leave.
+// Leave decides whether a crowd may leave, when all of it is opened and ordered: given what was
+// counted and the tokens that were found, it spends the tokens and returns the whole receipt. The errors are those of Mix; with one, nothing may leave.
 func (h *Hop) Leave(head envelope.Head, did Receipt, tokens []TokenID) (Receipt, error) {
 	if int64(did.In) != int64(head.Envelopes) || did.Out+did.Dropped+did.Duplicates != did.In {
 		return did, fmt.Errorf("shuffler: crowd %d has %d envelopes and %d were ordered: a part or a bucket is missing", int64(head.Crowd)+1, head.Envelopes, did.Out+did.Dropped+did.Duplicates)

@@ -220,6 +220,7 @@ func (k Key) sealing(salt []byte) cipher.AEAD {
 //	records (4 bytes), tokens (4), records of order (16) and inner envelope, tokens of 32
 const dealHead = 8
 
+// dealName returns what the seal of a deal is bound to; stored deals have been sealed with this word.
 func dealName(crowd uint32, bucket, buckets int) string {
 	return fmt.Sprintf("fragment for bucket %d of %d of crowd %d", bucket, buckets, crowd)
 }

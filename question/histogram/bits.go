@@ -171,7 +171,7 @@ func (t *bits) deviation(holders, respondents int, share float64) float64 {
 	return t.perDevice(share).deviation(float64(holders), float64(respondents))
 }
 
-// errors: nothing is proved of the far tails of a sketch, where a few collisions
+// errors returns no law of a sketch: nothing is proved of its far tails, where a few collisions
 // with a frequent value decide.
 func (t *bits) errors(_ []uint64, respondents int, share float64) errorLaw {
 	if t.sketch != nil {

@@ -90,7 +90,7 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	return t, nil
 }
 
-// read: of those who were asked with probability share, T holders of a cell count in place
+// read estimates: of those who were asked with probability share, T holders of a cell count in place
 // of T/share.
 func (t noised) read(counts []uint64, respondents int, share float64) []estimate.Value {
 	if t.sketch != nil {
@@ -131,7 +131,7 @@ func (t noised) deviation(holders, respondents int, share float64) float64 {
 	return spread(t.law(respondents), float64(holders), share)
 }
 
-// errors: the law of the noise is known at any depth, and that of a cell's estimate where
+// errors returns the laws that are known: that of the noise at any depth, and that of a cell's estimate where
 // everybody is asked; of a sketch, as of flipped bits, nothing is proved.
 func (t noised) errors(_ []uint64, respondents int, share float64) errorLaw {
 	if t.sketch != nil {

@@ -50,18 +50,6 @@ func (m kary) Randomize(r *rand.Rand, x int, emit func(channel uint32)) {
 	emit(uint32(m.KRR.Randomize(r, x)))
 }
 
-// subsets are drawn device by device: the cells of one report are correlated.
-type subsets struct{ randomize.SubsetSelection }
-
-func (m subsets) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
-	clear(out)
-	for x, n := range holders {
-		for range n {
-			m.Randomize(r, x, func(channel uint32) { out[channel]++ })
-		}
-	}
-}
-
 // hashes assumes that the other cells are held by equally many.
 type hashes struct{ randomize.LocalHash }
 
@@ -115,7 +103,7 @@ func (t *symbols) answered(counts []uint64) int {
 	return int(sum) / t.messages
 }
 
-// read: of those who were asked with probability share, T holders of a cell count
+// read estimates: of those who were asked with probability share, T holders of a cell count
 // in place of T/share, which adds T (1-share)/share to the variance. Where chance asked nobody, a cell may be anybody's.
 func (t *symbols) read(counts []uint64, respondents int, share float64) []estimate.Value {
 	values := make([]estimate.Value, t.size)

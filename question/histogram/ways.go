@@ -60,7 +60,7 @@ var ways = map[string]way{
 		new: func(z plan.Randomizer, size int) (made, error) { // of w cells: e^epsilon w to k-w that the own cell is one of them
 			k, w, e := float64(size), float64(z.Subset), math.Exp(z.Epsilon)
 			keep := w * e / (w*e + k - w)
-			return made{subsets{randomize.SubsetSelection{K: size, W: z.Subset, Epsilon: z.Epsilon}}, z.Subset, &estimate.Cell{Keep: keep, Flip: (w - keep) / (k - 1)}}, nil
+			return made{randomize.SubsetSelection{K: size, W: z.Subset, Epsilon: z.Epsilon}, z.Subset, &estimate.Cell{Keep: keep, Flip: (w - keep) / (k - 1)}}, nil
 		},
 	},
 	"local-hash": {

@@ -25,6 +25,8 @@ import (
 // and B trade places. Swapping a and b swaps the worlds, so one profile serves
 // both directions. A greater W, all else equal, lowers every hockey stick: it
 // adds as much to either world.
+//
+// They are none of the single-use tokens of package token.
 type tokens struct {
 	n          int
 	rate, x, y float64

@@ -90,7 +90,7 @@ func (m Hadamard) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
 	}
 }
 
-// EstimateAll is how many of n devices hold each cell, unbiased; counts has Channels()
+// EstimateAll estimates how many of n devices hold each cell, unbiased; counts has Channels()
 // entries, out K.
 //
 // The messages with a plus less those with a minus in a row are a sum of signs, one a

@@ -127,7 +127,7 @@ func (m KRR) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
 	scatter(r, lies, out)
 }
 
-// Estimate is EstimateAll of all devices that reported.
+// Estimate estimates from the counts of all devices that reported.
 func (m KRR) Estimate(counts []uint64) []estimate.Value {
 	n, out := 0, make([]estimate.Value, m.K)
 	for _, c := range counts {
@@ -137,7 +137,7 @@ func (m KRR) Estimate(counts []uint64) []estimate.Value {
 	return out
 }
 
-// EstimateAll is how many of n devices hold each symbol, unbiased, from the counts of
+// EstimateAll estimates how many of n devices hold each symbol, unbiased, from the counts of
 // reports; counts and out have K entries.
 func (m KRR) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	m.support().estimateAll(counts, n, m.K, out)

@@ -194,7 +194,7 @@ func (m LocalHash) support() support {
 	}
 }
 
-// EstimateAll is how many of n devices hold each cell, unbiased over devices and the draw
+// EstimateAll estimates how many of n devices hold each cell, unbiased over devices and the draw
 // of the family; counts has Channels() entries, out K.
 //
 // Beside the variance of independent messages (support) there is that of collisions: two

@@ -182,7 +182,7 @@ func (m OneHot) Estimate(ones uint64, n int) estimate.Value {
 	return m.support().estimate(ones, n)
 }
 
-// EstimateAll is Estimate of every cell; counts and out have K entries.
+// EstimateAll estimates every cell; counts and out have K entries.
 func (m OneHot) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	m.must()
 	m.support().estimateAll(counts, n, m.K, out)

@@ -43,12 +43,12 @@ func (m SubsetSelection) must() {
 	}
 }
 
-// favour: a set holds a given cell with probability W/K.
+// favour returns that a set holds a given cell with probability W/K.
 func (m SubsetSelection) favour() favour {
 	return favour{m.Epsilon, float64(m.W) / float64(m.K)}
 }
 
-// support: with Z K = W e^epsilon + K - W a report holds the device's cell with
+// support returns these: with Z K = W e^epsilon + K - W a report holds the device's cell with
 // probability W e^epsilon/(Z K); a set without it is one of W of the other K-1 cells,
 // a set with it one of W-1.
 func (m SubsetSelection) support() support {
@@ -134,7 +134,7 @@ func (m SubsetSelection) DrawCounts(r *rand.Rand, holders []int, out []uint64) {
 	}
 }
 
-// EstimateAll is how many of n devices hold each cell, unbiased; counts and out have K
+// EstimateAll estimates how many of n devices hold each cell, unbiased; counts and out have K
 // entries.
 func (m SubsetSelection) EstimateAll(counts []uint64, n int, out []estimate.Value) {
 	m.must()

@@ -135,8 +135,7 @@ const contributions keep.Table = 1
 
 const labelBytes = 4
 
-// labelled returns a contribution with its label before it, which whoever reads it in order is
-// not told otherwise.
+// labelled returns a contribution with its label before it: Shelf.InOrder gives values without labels.
 func labelled(label uint32, body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(make([]byte, 0, labelBytes+len(body)), label), body...)
 }

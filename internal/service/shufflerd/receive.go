@@ -77,6 +77,7 @@ func (t *post) open(c uint32) error {
 	return nil
 }
 
+// receive takes the batch of a crowd to disk and marks it received; again reports that it was taken before.
 func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again bool, err error) {
 	receipts, head, raw, err := t.readHead(w, r, c)
 	if err != nil {
@@ -143,7 +144,7 @@ func (t *post) receive(w http.ResponseWriter, r *http.Request, c uint32) (again 
 	return false, t.s.o.Failpoint("batch-kept")
 }
 
-// copyBody tells a body that does not come from a disk that does not take it.
+// copyBody copies a body to disk. An error of the disk is a problem of storage; one of the connection is returned as it is.
 func copyBody(to *rows.Chunks, body io.Reader) error {
 	buf := make([]byte, 64<<10)
 	for {

@@ -104,7 +104,7 @@ func (t *post) walkBatch(ctx context.Context, c uint32, state crowd, w io.Writer
 }
 
 // openBatch returns the batch of a crowd that is to be mixed: its head, and what gives its
-// envelopes one after the other. ErrDamaged, of that too: it is not what was signed.
+// envelopes one after the other. Either returns ErrDamaged where the batch is not the one that was signed.
 func (t *post) openBatch(ctx context.Context, c uint32, state crowd) (envelope.Head, func(func([]byte) error) error, error) {
 	if len(state.Aside) > 0 {
 		b, err := t.rest(ctx, c, state)
