@@ -94,7 +94,7 @@ type Console struct {
 	o        Options
 	analyzer reader
 	sessions *session.Sessions
-	audit    auditLog
+	deeds    deeds
 	closing  sync.Map  // names of plans that take no more answers, until the analyzer is closed
 	joins    doors     // of the room
 	carried  []carried // by phones, of the room's plan
@@ -126,7 +126,7 @@ func New(o Options) (*Console, error) {
 	o.Analyzer = strings.TrimSuffix(o.Analyzer, "/")
 	c := &Console{o: o, edge: serve.NewEdge(o.limits()), turns: make(chan struct{}, turns), analyzer: reader{base: o.Analyzer, ask: o.Public}, joins: newDoors(joinsOfAddress, addressRests, joinsInAll, joinsASecond), signIns: newDoors(signsOfAddress, signsRest, signsInAll, signsASecond)}
 	c.sessions = session.New(linkTime, o.Now)
-	c.audit = auditLog{log: o.Log, now: o.Now, most: maxDeeds}
+	c.deeds = deeds{log: o.Log, now: o.Now, most: maxDeeds}
 	if o.Folder != "" {
 		if err := c.remember(); err != nil {
 			return nil, errors.Join(fmt.Errorf("console: %w", err), c.Close())

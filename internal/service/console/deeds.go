@@ -1,135 +1,211 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"net/http"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
 
-	"github.com/confetti-dp/confetti/internal/service/session"
-	"github.com/confetti-dp/confetti/internal/wire"
+	"github.com/confetti-dp/confetti/internal/storage/atomicfile"
+	"github.com/confetti-dp/confetti/internal/strictjson"
 )
 
-// postAlarm says of an alarm that it was looked at.
-func (c *Console) postAlarm(w http.ResponseWriter, r *http.Request, who session.Session) error {
-	at, id := r.PostFormValue("url"), r.PostFormValue("alarm")
-	if !c.o.Operator.Opens(at) {
-		return errNoPage // nothing can be done there
-	}
-	body, err := json.Marshal(map[string]string{"alarm": id})
+// deeds are who did what. They go to the program's log as it happens, and to a file where the
+// console has a folder; the page shows the newest lines. A file that is full becomes the older one,
+// in the place of the one that was.
+type deeds struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu     sync.Mutex
+	last   []deed
+	folder string   // "": deeds are in memory alone
+	file   appender // a deed a line, in JSON; nil: likewise
+	size   int64    // of its whole lines
+	most   int64    // bytes of one file
+}
+
+// appender is a file that is only added to.
+type appender interface {
+	io.Writer
+	Sync() error
+	Truncate(size int64) error
+	Close() error
+}
+
+// deed is one action.
+type deed struct {
+	At   time.Time `json:"at"`
+	Who  string    `json:"who"`
+	What string    `json:"what"`
+}
+
+const (
+	shownDeeds = 50
+	maxDeed    = 4 << 10 // bytes of a line
+	maxDeeds   = 4 << 20 // bytes of a file: some 30,000 deeds
+)
+
+// keep has deeds written to a file of a folder, which is made where there is none, and reads the
+// newest ones of it and of the older one. A last line that was not written to its end is taken off:
+// what it is of was not begun.
+func (ds *deeds) keep(folder string) error {
+	ds.folder = folder
+	older, err := os.OpenFile(filepath.Join(folder, olderDeedsFile), os.O_RDWR, 0)
 	if err == nil {
-		err = c.audit.add(who.Name, fmt.Sprintf("begins to acknowledge alarm %s of %s", id, at))
+		err = errors.Join(ds.recall(older), older.Close())
 	}
-	if err == nil {
-		_, _, err = c.o.Operator.Do(r.Context(), http.MethodPost, at+"/alarms", "application/json", body)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", filepath.Join(folder, olderDeedsFile), err)
 	}
+	return ds.open(ds.recall)
+}
+
+// open goes on with the file of deeds once it is read.
+func (ds *deeds) open(read func(*os.File) error) error {
+	path := filepath.Join(ds.folder, deedsFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	c.done(who.Name, fmt.Sprintf("acknowledged alarm %s of %s", id, at))
-	http.Redirect(w, r, "/operator", http.StatusSeeOther)
+	if err := errors.Join(read(f), atomicfile.SyncFolder(ds.folder)); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	ds.file = f
 	return nil
 }
 
-// postClose closes a collection, if the box beside the button was ticked.
-func (c *Console) postClose(w http.ResponseWriter, r *http.Request, who session.Session) error {
-	hash, err := wire.ParsePlanName(r.PathValue("plan"))
+// turn makes the file of deeds the older one, and begins another. Where that fails the next deed
+// tries it again.
+func (ds *deeds) turn() error {
+	err := os.Rename(filepath.Join(ds.folder, deedsFile), filepath.Join(ds.folder, olderDeedsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	full := ds.file
+	if err := ds.open(func(*os.File) error { return nil }); err != nil {
+		return err
+	}
+	ds.size = 0
+	return full.Close()
+}
+
+// recall reads the newest deeds.
+func (ds *deeds) recall(f *os.File) error {
+	info, err := f.Stat()
 	if err != nil {
-		return errNoPage
-	}
-	if r.PostFormValue("sure") != "yes" {
-		return notSure
-	}
-	if err := c.closePlan(r.Context(), who, hash); err != nil {
 		return err
 	}
-	http.Redirect(w, r, "/operator", http.StatusSeeOther)
-	return nil
-}
-
-// confirmation is a page that asks whether something is to be done; its form has it done.
-type confirmation struct {
-	Asked, About string
-	To, Button   string
-	Fields       map[string]string
-}
-
-func (c *Console) confirm(w http.ResponseWriter, r *http.Request, what confirmation) error {
-	if _, ok := c.session(r); !ok {
-		return errNoSession
-	}
-	return c.render(w, r, http.StatusOK, "confirm", sheet{Title: what.Asked, At: "operator", Trial: c.trial(r.Context())}, what)
-}
-
-// notSure refuses a form that did not come from a confirmation.
-var notSure = &pageError{http.StatusBadRequest, "It was not confirmed, and nothing was done.", "Go back to the services, and confirm what you mean."}
-
-// askBackup asks whether to write a backup.
-func (c *Console) askBackup(w http.ResponseWriter, r *http.Request) error {
-	if c.o.Backup == nil {
-		return errNoPage
-	}
-	return c.confirm(w, r, confirmation{
-		Asked: "Write a backup?", Button: "Write it", To: "/operator/backup",
-		About: "A consistent copy of all plans, batches, releases and budgets, on the disk of this machine, while the analyzer runs. Private keys are not in it. Restored later, it has forgotten what was spent since.",
-	})
-}
-
-// postBackup writes a copy of the analyzer's database.
-func (c *Console) postBackup(w http.ResponseWriter, r *http.Request, who session.Session) error {
-	if c.o.Backup == nil {
-		return errNoPage
-	}
-	if r.PostFormValue("sure") != "yes" {
-		return notSure
-	}
-	if err := c.audit.add(who.Name, "begins to back the analyzer up"); err != nil {
-		return err
-	}
-	file, err := c.o.Backup(r.Context())
+	from := max(0, info.Size()-(shownDeeds+1)*maxDeed)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if err != nil {
-		c.done(who.Name, "tried to back the analyzer up and could not")
 		return err
 	}
-	c.done(who.Name, "backed the analyzer up to "+file)
-	http.Redirect(w, r, "/operator", http.StatusSeeOther)
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	ds.size = from + int64(whole)
+	if whole == 0 {
+		ds.size = 0
+		if from > 0 || len(text) > maxDeed {
+			return errDeeds
+		}
+	}
+	if whole < len(text) {
+		if err := f.Truncate(ds.size); err != nil {
+			return err
+		}
+	}
+	lines := bytes.Split(bytes.TrimSuffix(text[:whole], []byte("\n")), []byte("\n"))
+	if from > 0 {
+		lines = lines[1:] // it begins before what was read
+	}
+	if whole == 0 {
+		lines = nil
+	}
+	for _, line := range lines[max(0, len(lines)-shownDeeds):] {
+		var d deed
+		if strictjson.JSON(line, &d) != nil || d.Who == "" {
+			return errDeeds
+		}
+		ds.last = append(ds.last, d)
+	}
+	ds.last = ds.last[max(0, len(ds.last)-shownDeeds):]
 	return nil
 }
 
-// askDrain asks whether a service is to drain, or to take work again.
-func (c *Console) askDrain(w http.ResponseWriter, r *http.Request) error {
-	at := r.FormValue("url")
-	if _, ok := c.session(r); !ok || !c.o.Operator.Opens(at) {
-		return errNoPage
+var errDeeds = errors.New("not a file of what operators did: move it away, and another one is begun")
+
+// add writes a deed down. Where there is a file it is on the disk when this returns, or else it is
+// an error, and the file as before.
+func (ds *deeds) add(who, what string) error {
+	d := deed{ds.now().UTC(), who, what}
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.file != nil {
+		if err := ds.append(d); err != nil {
+			ds.log.Error("what an operator does cannot be written down", "who", who, "what", what, "error", err)
+			return errNotWritten
+		}
 	}
-	what := confirmation{
-		Asked: "Drain this service?", Button: "Drain it", To: "/operator/drain", Fields: map[string]string{"url": at, "drain": "true"},
-		About: at + " takes no new work then: no contributions, batches, plans or requests for tokens. Whoever sends it some is told to come back, and loses nothing. What is there it finishes. It works again when you let it, or when it is started anew.",
-	}
-	if r.FormValue("drain") == "false" {
-		what.Asked, what.Button, what.Fields["drain"] = "Let this service take work again?", "Let it", "false"
-		what.About = at + " takes contributions, batches, plans and requests for tokens again."
-	}
-	return c.confirm(w, r, what)
+	ds.log.Info("operator", "who", who, "what", what)
+	ds.last = append(ds.last, d)
+	ds.last = ds.last[max(0, len(ds.last)-shownDeeds):]
+	return nil
 }
 
-// postDrain has a service take no new work and finish what it has, or take work again.
-func (c *Console) postDrain(w http.ResponseWriter, r *http.Request, who session.Session) error {
-	at, drain := r.PostFormValue("url"), r.PostFormValue("drain")
-	if !c.o.Operator.Opens(at) {
-		return errNoPage
-	}
-	if r.PostFormValue("sure") != "yes" || drain != "true" && drain != "false" {
-		return notSure
-	}
-	did := map[string]string{"true": "drain: " + at, "false": "take work again: " + at}[drain]
-	if err := c.audit.add(who.Name, "begins to have a service "+did); err != nil {
+// done writes down how something ended that somebody began. Where that fails the log has it.
+func (c *Console) done(who, what string) { _ = c.deeds.add(who, what) }
+
+func (ds *deeds) append(d deed) error {
+	line, err := json.Marshal(d)
+	if err != nil {
 		return err
 	}
-	if _, _, err := c.o.Operator.Do(r.Context(), http.MethodPost, at+"/drain", "application/json", []byte(`{"drain": `+drain+`}`)); err != nil {
-		c.done(who.Name, "could not have a service "+did)
-		return err
+	if len(line) >= maxDeed {
+		return fmt.Errorf("it takes %d bytes", len(line))
 	}
-	c.done(who.Name, "had a service "+did)
-	http.Redirect(w, r, "/operator", http.StatusSeeOther)
+	if ds.size+int64(len(line)) >= ds.most {
+		if err := ds.turn(); err != nil {
+			return err
+		}
+	}
+	if _, err = ds.file.Write(append(line, '\n')); err == nil {
+		err = ds.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, ds.file.Truncate(ds.size))
+	}
+	ds.size += int64(len(line)) + 1
 	return nil
+}
+
+// errNotWritten keeps an operator from doing what nobody would know of afterwards.
+var errNotWritten = &pageError{507, "What you do could not be written down, so that it was not done.", "Look at the disk of the console's folder; its log has the reason."}
+
+// newest lists what was done, the last first.
+func (ds *deeds) newest() []deed {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	all := slices.Clone(ds.last)
+	slices.Reverse(all)
+	return all
+}
+
+// close ends the file.
+func (ds *deeds) close() error {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.file == nil {
+		return nil
+	}
+	err := ds.file.Close()
+	ds.file = nil
+	return err
 }

@@ -50,7 +50,7 @@ func (c *Console) operator(w http.ResponseWriter, r *http.Request) error {
 		Backup    bool
 		Planned   string
 		Refreshed time.Time
-	}{Deeds: c.audit.newest(), Backup: c.o.Backup != nil, Planned: r.FormValue("planned"), Refreshed: c.o.Now()}
+	}{Deeds: c.deeds.newest(), Backup: c.o.Backup != nil, Planned: r.FormValue("planned"), Refreshed: c.o.Now()}
 	planned := 0.0
 	if body.Planned != "" {
 		var err error

@@ -202,10 +202,10 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 		return err
 	}
 	if c.o.Close == nil {
-		if err := c.audit.add(who.Name, "begins to close plan "+name); err != nil {
+		if err := c.deeds.add(who.Name, "begins to close plan "+name); err != nil {
 			return err
 		}
-		return c.audited(who, name, finish(ctx))
+		return c.ended(who, name, finish(ctx))
 	}
 	one, err := c.analyzer.plan(ctx, name)
 	if err != nil {
@@ -214,29 +214,29 @@ func (c *Console) closePlan(ctx context.Context, who session.Session, hash [32]b
 	if _, already := c.closing.LoadOrStore(name, true); already {
 		return nil
 	}
-	if err := c.audit.add(who.Name, "begins to close plan "+name); err != nil {
+	if err := c.deeds.add(who.Name, "begins to close plan "+name); err != nil {
 		c.closing.Delete(name)
 		return err
 	}
 	if finish, err = c.o.Close(ctx, one.signed.Plan); err != nil {
 		c.closing.Delete(name)
 		c.o.Log.Error("an entry of a collection was not closed", "plan", name, "error", err)
-		c.audited(who, name, err)
+		c.ended(who, name, err)
 		return &pageError{http.StatusBadGateway, "The collection goes on: not every entry is closed.", "What said no: " + sanitize.Text(err.Error()) + ". Where it is another organisation’s, its operator closes it there (confetti plan close); then try again here."}
 	}
 	go func() {
 		defer c.closing.Delete(name)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
-		if err := c.audited(who, name, finish(ctx)); err != nil {
+		if err := c.ended(who, name, finish(ctx)); err != nil {
 			c.o.Log.Error("a collection was not closed at the analyzer", "plan", name, "error", err)
 		}
 	}()
 	return nil
 }
 
-// audited writes down that somebody closed a plan, or could not.
-func (c *Console) audited(who session.Session, name string, err error) error {
+// ended writes down that somebody closed a plan, or could not.
+func (c *Console) ended(who session.Session, name string, err error) error {
 	if err == nil {
 		c.done(who.Name, "closed plan "+name)
 	} else {

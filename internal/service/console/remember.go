@@ -28,12 +28,12 @@ func (c *Console) remember() error {
 	if err != nil {
 		return err
 	}
-	return c.audit.keep(c.o.Folder)
+	return c.deeds.keep(c.o.Folder)
 }
 
 // Close gives the folder back. What operators do from then on is in the log alone.
 func (c *Console) Close() error {
-	err := c.audit.close()
+	err := c.deeds.close()
 	if c.held != nil {
 		err = errors.Join(err, c.held.Close())
 		c.held = nil

@@ -106,7 +106,7 @@ func TestSessionsAndDeedsOutlastAConsole(t *testing.T) {
 		t.Errorf("an old session: %d", res.StatusCode)
 	}
 	for i, want := range []string{"logged out", "logged in by a link", "logged in by a link", "backed the analyzer up to copy.db", "begins to back the analyzer up", "logged in by a link"} {
-		if d := fourth.audit.newest()[i]; d.Who != "ada" || d.What != want {
+		if d := fourth.deeds.newest()[i]; d.Who != "ada" || d.What != want {
 			t.Errorf("deed %d: %+v, want %q", i, d, want)
 		}
 	}
@@ -140,9 +140,9 @@ func TestNothingIsDoneThatCannotBeWrittenDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := c.audit.file
+	whole := c.deeds.file
 	for _, left := range []int{0, 1, 30} {
-		c.audit.file = &failing{whole, left}
+		c.deeds.file = &failing{whole, left}
 		if res, text := post(t, c, "/operator/backup", cookie, form); res.StatusCode != http.StatusInsufficientStorage || backups > 0 {
 			t.Errorf("%d bytes left: %d, %d backups\n%s", left, res.StatusCode, backups, text)
 		}
@@ -151,11 +151,11 @@ func TestNothingIsDoneThatCannotBeWrittenDown(t *testing.T) {
 		}
 	}
 	link := c.Login("ada")
-	c.audit.file = &failing{whole, 0}
+	c.deeds.file = &failing{whole, 0}
 	if res, _ := post(t, c, link, nil, nil); res.StatusCode != http.StatusInsufficientStorage || len(res.Cookies()) > 0 {
 		t.Errorf("somebody is let in whom nobody would know of: %d", res.StatusCode)
 	}
-	c.audit.file = whole
+	c.deeds.file = whole
 	if res, _ := post(t, c, "/operator/backup", cookie, form); res.StatusCode != http.StatusSeeOther || backups != 1 {
 		t.Errorf("with room again: %d, %d backups", res.StatusCode, backups)
 	}
@@ -200,10 +200,10 @@ func TestDeedsAreReadAgain(t *testing.T) {
 			}
 			continue
 		}
-		if err := console.audit.add("bob", "came"); err != nil {
+		if err := console.deeds.add("bob", "came"); err != nil {
 			t.Fatal(err)
 		}
-		all := console.audit.newest()
+		all := console.deeds.newest()
 		if len(all) != min(c.deeds+1, shownDeeds) || c.newest != "" && all[1].What != c.newest {
 			t.Errorf("%s: %d deeds, %+v", name, len(all), all[:min(2, len(all))])
 		}
@@ -235,13 +235,13 @@ func TestDeedsAreBounded(t *testing.T) {
 	const most = 4 << 10
 	act := func(c *Console, n int) {
 		for i := range n {
-			if err := c.audit.add("ada", fmt.Sprintf("did %d", i)); err != nil {
+			if err := c.deeds.add("ada", fmt.Sprintf("did %d", i)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	c := remembering(t, folder, nil)
-	c.audit.most = most
+	c.deeds.most = most
 	act(c, 1000)
 	if size := onDisk(); size > 2*most {
 		t.Errorf("%d bytes of deeds, and at most %d", size, 2*most)
@@ -252,23 +252,23 @@ func TestDeedsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	c = remembering(t, folder, nil)
-	if all := c.audit.newest(); len(all) != shownDeeds || all[0].What != "did 999" || all[shownDeeds-1].What != fmt.Sprintf("did %d", 1000-shownDeeds) {
+	if all := c.deeds.newest(); len(all) != shownDeeds || all[0].What != "did 999" || all[shownDeeds-1].What != fmt.Sprintf("did %d", 1000-shownDeeds) {
 		t.Errorf("after a restart, of %d lines in the newer file: %+v", strings.Count(string(text), "\n"), all)
 	}
 	// A file that is never full grows: the measure above sees it.
-	c.audit.most = 1 << 40
+	c.deeds.most = 1 << 40
 	act(c, 100)
 	if size := onDisk(); size <= 2*most {
 		t.Errorf("unbounded deeds take %d bytes", size)
 	}
-	c.audit.most = most
-	c.audit.folder = filepath.Join(folder, "not there")
-	if err := c.audit.add("ada", "lost"); err == nil {
+	c.deeds.most = most
+	c.deeds.folder = filepath.Join(folder, "not there")
+	if err := c.deeds.add("ada", "lost"); err == nil {
 		t.Error("what could not be written down was done")
 	}
-	c.audit.folder = folder
+	c.deeds.folder = folder
 	act(c, 1)
-	if all := c.audit.newest(); all[0].What != "did 0" || all[1].What == "lost" {
+	if all := c.deeds.newest(); all[0].What != "did 0" || all[1].What == "lost" {
 		t.Errorf("%+v", all[:2])
 	}
 }
@@ -345,7 +345,7 @@ func TestAConsoleThatIsKilled(t *testing.T) {
 		if lost > 1 || len(in) < 6 {
 			t.Errorf("%d sessions of %d are lost", lost, len(in))
 		}
-		if got := len(c.audit.newest()); got < min(deeds, shownDeeds) {
+		if got := len(c.deeds.newest()); got < min(deeds, shownDeeds) {
 			t.Errorf("%d deeds of %d", got, deeds)
 		}
 		c.Close()

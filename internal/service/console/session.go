@@ -53,7 +53,7 @@ func (c *Console) postLogin(w http.ResponseWriter, r *http.Request) error {
 
 // letIn begins a session of the browser, and leads it to its page.
 func (c *Console) letIn(w http.ResponseWriter, r *http.Request, name, how string) error {
-	if err := c.audit.add(name, "logged in "+how); err != nil {
+	if err := c.deeds.add(name, "logged in "+how); err != nil {
 		return err
 	}
 	cookie, err := c.sessions.Open(name)

@@ -158,8 +158,8 @@ func nobodyIn(t *testing.T, folder string, words ...string) {
 	}
 }
 
-// The audit log says what became of each request, and of whom nobody can read from it.
-func TestAuditLog(t *testing.T) {
+// The decisions say what became of each request, and of whom nobody can read from it.
+func TestDecisions(t *testing.T) {
 	p := newPeople(t)
 	asks, _ := p.ask(token.Seed{1})
 	other, _ := p.ask(token.Seed{2})
@@ -174,7 +174,7 @@ func TestAuditLog(t *testing.T) {
 	}
 	p.now = p.now.Add(2 * time.Second)
 	p.issue("eve", asks)
-	path := p.service.auditPath(p.plan.Hash())
+	path := p.service.decisionsPath(p.plan.Hash())
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatal(info, err)
 	}
@@ -182,9 +182,9 @@ func TestAuditLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines []auditLine
+	var lines []decision
 	for line := range strings.Lines(string(text)) {
-		var l auditLine
+		var l decision
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
@@ -216,16 +216,22 @@ func TestAuditLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.service.note(&served{plan: p.plan, scope: [32]byte{9}}, &who, nil)
-	elsewhere, err := os.ReadFile(p.service.auditPath([32]byte{9}))
+	elsewhere, err := os.ReadFile(p.service.decisionsPath([32]byte{9}))
 	if err != nil || strings.Contains(string(elsewhere), lines[0].Respondent) {
 		t.Errorf("a person can be followed from plan to plan: %s %v", elsewhere, err)
+	}
+	earlier := p.service.earlierPath(p.plan.Hash())
+	if err := os.WriteFile(earlier, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	p.now = p.plan.Times.Closes.Add(p.service.o.Retention + time.Hour)
 	if err := p.service.Sweep(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the audit log outlives the marks: %v", err)
+	for _, file := range []string{path, earlier} {
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("decisions outlive the marks: %s: %v", filepath.Base(file), err)
+		}
 	}
 }
 

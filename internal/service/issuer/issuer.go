@@ -51,14 +51,14 @@ const (
 
 // Service is a running issuer. It is safe for concurrent use.
 type Service struct {
-	o      Options
-	auth   serve.Authenticator
-	audit  *audit
-	rates  *serve.Rates[serve.Respondent]
-	issued *metrics.Counter
-	disk   *atomicfile.Disk
-	store  keep.Store
-	main   keep.Shelf
+	o         Options
+	auth      serve.Authenticator
+	decisions *decisions
+	rates     *serve.Rates[serve.Respondent]
+	issued    *metrics.Counter
+	disk      *atomicfile.Disk
+	store     keep.Store
+	main      keep.Shelf
 
 	withdrawals *registry.Withdrawals
 	plans       *registry.Plans[*served]
@@ -80,7 +80,7 @@ func New(o Options) (*Service, error) {
 		return nil, fmt.Errorf("issuer: %w", err)
 	}
 	s := &Service{o: o, issued: issued, disk: atomicfile.WatchDisk(o.Folder), rates: o.Limits.Rates()}
-	s.audit = newAudit(s.o.Now, o.Log)
+	s.decisions = newDecisions(s.o.Now, o.Log)
 	s.withdrawals = registry.NewWithdrawals(s.keepWithdrawal)
 	s.plans = registry.NewPlans[*served](o.Common, o.Publishers, s.withdrawals, o.Limits.Plans)
 	s.plans.Closes = closes

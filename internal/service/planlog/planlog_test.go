@@ -327,21 +327,21 @@ func TestAuditors(t *testing.T) {
 		to.Write(text)
 	}))
 	defer at.Close()
-	audit := func() (uint64, error) {
-		return planlog.Audit(t.Context(), at.URL, w.policy, at.Client(), func(l planlog.Logged) error {
+	check := func() (uint64, error) {
+		return planlog.Check(t.Context(), at.URL, w.policy, at.Client(), func(l planlog.Logged) error {
 			if !titles[l.Signed.Plan.Title] {
 				t.Errorf("entry %d is %q", l.Index, l.Signed.Plan.Title)
 			}
 			return nil
 		})
 	}
-	if size, err := audit(); err != nil || size != 3 {
+	if size, err := check(); err != nil || size != 3 {
 		t.Fatalf("%d entries: %v", size, err)
 	}
 	// Whatever a log shows to one auditor alone is found.
 	for path := range maps.Clone(asked) {
 		spoilt = path
-		if _, err := audit(); err == nil {
+		if _, err := check(); err == nil {
 			t.Errorf("%s was changed, and nobody noticed", path)
 		}
 	}
@@ -349,7 +349,7 @@ func TestAuditors(t *testing.T) {
 	if len(asked) != 6 { // a checkpoint, a bundle, a tile and three texts
 		t.Errorf("an auditor has asked for %q", slices.Sorted(maps.Keys(asked)))
 	}
-	if _, err := audit(); err != nil {
+	if _, err := check(); err != nil {
 		t.Error("put back as it was: ", err)
 	}
 }

@@ -167,7 +167,7 @@ func TestAuditorsSeeReleases(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen []string
-	if _, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(l planlog.Logged) error {
+	if _, err := planlog.Check(t.Context(), r.at.URL, r.policy, r.at.Client(), func(l planlog.Logged) error {
 		seen = append(seen, fmt.Sprint(l.Index, l.Entry.Kind, l.Entry.Plan == r.plan.Hash()))
 		return nil
 	}); err != nil || strings.Join(seen, " ") != "0true 1releasetrue 2releasetrue 3withdrawaltrue" {
@@ -201,7 +201,7 @@ func TestAuditorsMissThePlanOfARelease(t *testing.T) {
 				}
 			}
 			kind, _, _ := strings.Cut(what, " ")
-			_, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(l planlog.Logged) error { return nil })
+			_, err := planlog.Check(t.Context(), r.at.URL, r.policy, r.at.Client(), func(l planlog.Logged) error { return nil })
 			if err == nil || !strings.Contains(err.Error(), "it is the "+kind+" of a plan that does not stand before it") {
 				t.Errorf("the auditor says %v", err)
 			}
@@ -290,7 +290,7 @@ func TestAWithdrawalStandsBesideItsPlan(t *testing.T) {
 	}
 	r.open()
 	r.serve()
-	if n, err := planlog.Audit(t.Context(), r.at.URL, r.policy, r.at.Client(), func(planlog.Logged) error { return nil }); err != nil || n != 2 {
+	if n, err := planlog.Check(t.Context(), r.at.URL, r.policy, r.at.Client(), func(planlog.Logged) error { return nil }); err != nil || n != 2 {
 		t.Errorf("%d, %v", n, err)
 	}
 }

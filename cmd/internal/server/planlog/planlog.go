@@ -31,7 +31,7 @@ import (
 type Command struct {
 	Show  show  `cmd:"" help:"Print the public key of a log, or of a witness, for files of publishers and configurations."`
 	Add   add   `cmd:"" help:"Put a signed plan into a log, and write it with the log's evidence."`
-	Audit audit `cmd:"" help:"Read a log from its first entry: every plan, what it promises, what all ask of one person, and every release."`
+	Check check `cmd:"" help:"Read a log from its first entry: every plan, what it promises, what all ask of one person, and every release."`
 }
 
 type show struct {
@@ -121,23 +121,23 @@ func (c add) Run(std terminal.Streams) error {
 	}{signed.Plan.Name(), e.Index, c.Out}, "plan   %s\nentry  %d\n", signed.Plan.Name(), e.Index)
 }
 
-type audit struct {
+type check struct {
 	reached
 	Publishers string    `help:"File of publishers that names the log and its witnesses, whose signatures are then asked for." required:"" type:"path" placeholder:"FILE"`
 	Since      time.Time `help:"Show only plans that close at this time or later. All are checked." placeholder:"TIME"`
 	JSON       bool      `help:"Print JSON."`
 }
 
-func (audit) Help() string {
+func (check) Help() string {
 	return `Checks the checkpoint's signatures, the tree below it, the text of every entry and its
 signatures, and computes what each plan promises anew. A plan with two releases is an
 error: it has one. Times are RFC 3339.
 
 Example:
-  confetti-server log audit --log https://log.example --publishers publishers.txt`
+  confetti-server log check --log https://log.example --publishers publishers.txt`
 }
 
-// entry is a row of what an audit finds.
+// entry is a row of what is found.
 type entry struct {
 	Index      uint64    `json:"index"`
 	Plan       string    `json:"plan"`
@@ -201,7 +201,7 @@ type total struct {
 	Delta     float64 `json:"delta"`
 }
 
-func (c audit) Run(std terminal.Streams) error {
+func (c check) Run(std terminal.Streams) error {
 	publishers, err := flags.Trust{Publishers: c.Publishers}.Trusted()
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (c audit) Run(std terminal.Streams) error {
 	defer stop()
 	var f found
 	studies := map[string]bool{}
-	f.Entries, err = planlog.Audit(ctx, c.Log, publishers.Log, web, func(l planlog.Logged) error {
+	f.Entries, err = planlog.Check(ctx, c.Log, publishers.Log, web, func(l planlog.Logged) error {
 		switch name := hex.EncodeToString(l.Entry.Plan[:]); l.Entry.Kind {
 		case plan.ReleaseEntry:
 			f.Releases = append(f.Releases, logged{l.Index, name, hex.EncodeToString(l.Entry.Digest[:])})

@@ -23,13 +23,13 @@ type Logged struct {
 	Signed plan.Signed // where it is of a plan
 }
 
-// Audit reads a log at an address such as https://log.example, entry by entry. The
+// Check reads a log at an address such as https://log.example, entry by entry. The
 // checkpoint is the log's, signed by as many of its witnesses as the policy asks for; the
 // tree below it has that root; each entry's text is there, has its digest and is a signed
 // plan whose signatures are right, of whomever, or of a plan that stands before it a
 // withdrawal by one of its publishers, or the receipts of a release that the analyzer whose
 // key it names has signed. one is called for each.
-func Audit(ctx context.Context, address string, policy plan.Log, web *http.Client, one func(Logged) error) (size uint64, err error) {
+func Check(ctx context.Context, address string, policy plan.Log, web *http.Client, one func(Logged) error) (size uint64, err error) {
 	if err := serve.Address(address); err != nil {
 		return 0, fmt.Errorf("log: %q: %w", address, err)
 	}
@@ -54,7 +54,7 @@ func Audit(ctx context.Context, address string, policy plan.Log, web *http.Clien
 	}
 	before := standings{}
 	for i, entry := range entries {
-		if err := auditEntry(Logged{Index: uint64(i)}, entry, before, get, one); err != nil {
+		if err := checkEntry(Logged{Index: uint64(i)}, entry, before, get, one); err != nil {
 			return 0, fmt.Errorf("log: entry %d: %w", i, err)
 		}
 	}
@@ -103,8 +103,8 @@ func fetch(shown checkpoint, get getter) (entries [][]byte, err error) {
 	return entries, nil
 }
 
-// auditEntry calls one for an entry whose text is what it says.
-func auditEntry(l Logged, entry []byte, before standings, get getter, one func(Logged) error) (err error) {
+// checkEntry calls one for an entry whose text is what it says.
+func checkEntry(l Logged, entry []byte, before standings, get getter, one func(Logged) error) (err error) {
 	if l.Entry, err = plan.ParseEntry(entry); err != nil {
 		return err
 	}
