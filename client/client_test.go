@@ -32,7 +32,7 @@ func TestReport(t *testing.T) {
 				t.Errorf("%d contributions", kept)
 			}
 			e := ledger(t, o).Entries[0]
-			if e.Plan != p.Name() || e.Waiting() || e.Parts[0].State != client.Sent || len(e.Parts[0].Messages) != 3 || e.Charge != c.Charge() || e.CrowdName == "" {
+			if e.Plan != p.Name() || e.Waiting() || e.Parts[0].Status != client.Sent || len(e.Parts[0].Messages) != 3 || e.Charge != c.Charge() || e.CrowdName == "" {
 				t.Errorf("the ledger says %+v", e)
 			}
 			if spooled(t, o) != 0 {

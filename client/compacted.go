@@ -173,7 +173,7 @@ func (c *coder) part(p *Part, at time.Time) {
 	said, vector, messages := s.Size > 0, s.Vector != nil, s.Messages != nil
 	c.flags(&p.sealed, &said, &vector, &messages)
 	c.number(&p.Instance)
-	text(c, &p.State)
+	text(c, &p.Status)
 	c.time(&p.Ended, at)
 	text(c, &p.Reason)
 	if said {
@@ -191,7 +191,7 @@ func (c *coder) part(p *Part, at time.Time) {
 	if c.reads {
 		s.Instance = p.Instance
 		now, ok := s.current()
-		c.wrong = c.wrong || !ok || p.State != Waiting && p.State != Sent && p.State != Dropped
+		c.wrong = c.wrong || !ok || p.Status != Waiting && p.Status != Sent && p.Status != Dropped
 		p.said, p.Messages = now, now.said()
 	}
 }

@@ -20,7 +20,7 @@ func full(v reflect.Value, next *int) {
 	case reflect.TypeFor[time.Time]():
 		v.Set(reflect.ValueOf(someTime.Add(time.Duration(*next) * 1000001 * time.Microsecond)))
 		return
-	case reflect.TypeFor[State]():
+	case reflect.TypeFor[Status]():
 		v.SetString(string(Sent))
 		return
 	}
@@ -168,7 +168,7 @@ func TestALostChargeIsTold(t *testing.T) {
 		"what is kept":       func(l *Ledger) { clear(l.backstops) },
 		"a round":            func(l *Ledger) { l.Studies = l.Studies[:1] },
 		"consent":            func(l *Ledger) { l.OptedIn = false },
-		"that it may wait":   func(l *Ledger) { l.Entries[0].Parts[0].State = Waiting },
+		"that it may wait":   func(l *Ledger) { l.Entries[0].Parts[0].Status = Waiting },
 		"that it was sealed": func(l *Ledger) { l.Entries[0].Parts[0].sealed = false },
 	} {
 		twin := fullLedger()

@@ -50,7 +50,7 @@ func TestACrashNeverSaysTwoThings(t *testing.T) {
 					t.Fatalf("after %s and %s: %v", first, second, err)
 				}
 				l := ledger(t, o)
-				if kept, _, _ := s.counts(); kept != 1 || len(l.Entries) != 1 || l.Entries[0].Parts[0].State != client.Sent || spooled(t, o) != 0 {
+				if kept, _, _ := s.counts(); kept != 1 || len(l.Entries) != 1 || l.Entries[0].Parts[0].Status != client.Sent || spooled(t, o) != 0 {
 					t.Errorf("after %s and %s: %d contributions, %d entries, %d spooled", first, second, kept, len(l.Entries), spooled(t, o))
 				}
 				bodies := map[string]bool{}

@@ -147,11 +147,11 @@ func (c *Client) try(ctx context.Context, instance, tries int) attempt {
 	return attempt{again: again, due: c.now().Add(after + c.backoff(tries)), tries: tries + 1, err: err}
 }
 
-// parts returns those of the plan's answer that are in a state.
-func (c *Client) parts(state State) (parts []Part, err error) {
+// parts returns those of the plan's answer that have a status.
+func (c *Client) parts(status Status) (parts []Part, err error) {
 	err = c.locked(func(l *Ledger, _ time.Time) error {
 		if e := l.entry(c.name); e != nil {
-			parts = slices.DeleteFunc(slices.Clone(e.Parts), func(p Part) bool { return p.State != state })
+			parts = slices.DeleteFunc(slices.Clone(e.Parts), func(p Part) bool { return p.Status != status })
 		}
 		return nil
 	})
@@ -265,7 +265,7 @@ func (c *Client) spool(made spool.Contribution) (kept *spool.Contribution, err e
 	instance := int(made.Instance)
 	err = c.locked(func(l *Ledger, now time.Time) error {
 		part := l.part(c.name, instance)
-		if part == nil || part.State != Waiting {
+		if part == nil || part.Status != Waiting {
 			return nil
 		}
 		s, err := readSpooled(c.store, c.name, instance)
@@ -290,7 +290,7 @@ func (c *Client) toSeal(instance int) (part *Part, crowd int, err error) {
 		if _, err := l.sweep(c.store, now); err != nil {
 			return err
 		}
-		if found := l.part(c.name, instance); found != nil && found.State == Waiting {
+		if found := l.part(c.name, instance); found != nil && found.Status == Waiting {
 			waiting := *found
 			part, crowd = &waiting, l.entry(c.name).Crowd
 			_, instances, err := c.allowed(l, now)

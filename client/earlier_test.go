@@ -154,7 +154,7 @@ func TestAnswersToEarlierPlansGoAsTheyWerePromised(t *testing.T) {
 	}
 	var dropped *client.DroppedError
 	c.SetTime(func() time.Time { return p.Times.Closes.Add(time.Second) }, nil)
-	if err := c.Deliver(t.Context()); !errors.As(err, &dropped) && ledger(t, o).Entries[0].Parts[0].State != client.Dropped {
+	if err := c.Deliver(t.Context()); !errors.As(err, &dropped) && ledger(t, o).Entries[0].Parts[0].Status != client.Dropped {
 		t.Errorf("after the plan has closed: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func Example() {
 	ledger, err := client.ReadLedger(store)
 	check(err)
 	for _, e := range ledger.Entries {
-		fmt.Printf("%s %d messages %s, epsilon %.1f\n", e.Title, len(e.Parts[0].Messages), e.Parts[0].State, e.Charge.Epsilon)
+		fmt.Printf("%s %d messages %s, epsilon %.1f\n", e.Title, len(e.Parts[0].Messages), e.Parts[0].Status, e.Charge.Epsilon)
 	}
 	// Output: Where do people walk? 2 messages sent, epsilon 5.0
 }

@@ -58,7 +58,7 @@ func Lost(before, behind *Ledger) error {
 		same := reflect.DeepEqual(e.Backed, o.Backed) && reflect.DeepEqual(e.Statements, o.Statements) && e.At.Equal(o.At) && e.Expires.Equal(o.Expires) && len(e.Parts) == len(o.Parts) &&
 			e.Plan == o.Plan && e.Title == o.Title && e.Publisher == o.Publisher && e.Charge == o.Charge && e.Reused == o.Reused && e.Crowd == o.Crowd && e.CrowdName == o.CrowdName && e.Study == o.Study && e.Round == o.Round && e.Covered == o.Covered && e.From.Equal(o.From) && e.Until.Equal(o.Until) && e.Events == o.Events && e.Most == o.Most
 		for j, p := range e.Parts {
-			same = same && p.Instance == o.Parts[j].Instance && p.State == o.Parts[j].State && p.sealed == o.Parts[j].sealed && p.Ended.Equal(o.Parts[j].Ended) && p.Reason == o.Parts[j].Reason
+			same = same && p.Instance == o.Parts[j].Instance && p.Status == o.Parts[j].Status && p.sealed == o.Parts[j].sealed && p.Ended.Equal(o.Parts[j].Ended) && p.Reason == o.Parts[j].Reason
 			same = same && (o.Forgotten || reflect.DeepEqual(p.said, o.Parts[j].said))
 		}
 		if !same {

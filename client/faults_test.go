@@ -188,7 +188,7 @@ func TestClockJumps(t *testing.T) {
 	at("a week on", start.AddDate(0, 0, 7), "on the device, to be sent")
 	at("a year on", start.AddDate(1, 0, 0), "on the device, to be sent")
 	l := ledger(t, o)
-	if e := l.Entries[2]; e.Parts[0].State != client.Dropped || spooled(t, o) != 1 {
+	if e := l.Entries[2]; e.Parts[0].Status != client.Dropped || spooled(t, o) != 1 {
 		t.Errorf("%+v, %d spooled", e.Parts, spooled(t, o))
 	}
 }
@@ -225,14 +225,14 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 func TestAnswersOfTheEntryHop(t *testing.T) {
 	p, _ := sample(t, "rr", 1, 2)
 	s := newService(t, &p, false)
-	for code, state := range map[wire.Code]client.State{
+	for code, status := range map[wire.Code]client.Status{
 		wire.EpochOver: client.Dropped, wire.AlreadyContributed: client.Dropped, wire.ContributionRefused: client.Dropped,
 		wire.Unauthenticated: client.Waiting, wire.UnknownPlan: client.Waiting, wire.StorageFull: client.Waiting,
 	} {
 		s.setFail(func(*http.Request) error { return wire.Problemf(code, "no") })
 		o := device(t, s)
 		err := opened(t, p, o).Report(t.Context(), value(1))
-		if got := ledger(t, o).Entries[0].Parts[0].State; err == nil || got != state || !strings.Contains(err.Error(), string(code)) {
+		if got := ledger(t, o).Entries[0].Parts[0].Status; err == nil || got != status || !strings.Contains(err.Error(), string(code)) {
 			t.Errorf("%s: %v, %s", code, err, got)
 		}
 	}

@@ -53,8 +53,8 @@ func TestTheLedgerForgetsMessagesOnly(t *testing.T) {
 		if !e.Forgotten {
 			kept++
 		}
-		if i > 0 && l.Entries[i-1].Forgotten == false && e.Forgotten || e.Forgotten != (len(e.Parts[0].Messages) == 0) || e.Forgotten != (e.Said == "") || e.Parts[0].State != client.Sent {
-			t.Errorf("entry %d: %v after %v, %d messages, %s", i, e.Forgotten, l.Entries[max(0, i-1)].Forgotten, len(e.Parts[0].Messages), e.Parts[0].State)
+		if i > 0 && l.Entries[i-1].Forgotten == false && e.Forgotten || e.Forgotten != (len(e.Parts[0].Messages) == 0) || e.Forgotten != (e.Said == "") || e.Parts[0].Status != client.Sent {
+			t.Errorf("entry %d: %v after %v, %d messages, %s", i, e.Forgotten, l.Entries[max(0, i-1)].Forgotten, len(e.Parts[0].Messages), e.Parts[0].Status)
 		}
 	}
 	if len(l.Entries) != 6 || kept == 0 || kept == 6 || info.Size() > 4000+100 {

@@ -27,13 +27,13 @@ type Ledger struct {
 	stamp     any // Store.Stamp of the journal
 }
 
-// State is how far an entry has come.
-type State string
+// Status is how far an entry has come.
+type Status string
 
 const (
-	Waiting State = "waiting" // on the device, until it is sent or expires
-	Sent    State = "sent"    // the entry hop has acknowledged it
-	Dropped State = "dropped" // it never counted; what it cost stays spent
+	Waiting Status = "waiting" // on the device, until it is sent or expires
+	Sent    Status = "sent"    // the entry hop has acknowledged it
+	Dropped Status = "dropped" // it never counted; what it cost stays spent
 )
 
 // Entry is one plan that the device has answered.
@@ -79,7 +79,7 @@ type Backed struct {
 // Part is what one contribution of an entry says.
 type Part struct {
 	Instance int       `json:"instance"`
-	State    State     `json:"state"`
+	Status   Status    `json:"status"`
 	Ended    time.Time `json:"ended,omitzero"`   // when it was sent or dropped
 	Reason   string    `json:"reason,omitempty"` // why it was dropped
 	Messages [][]byte  `json:"messages"`         // their bodies, dummies left out
@@ -94,7 +94,7 @@ func (p Part) Summed() bool { return p.said.Vector != nil }
 
 // Waiting reports whether anything of the entry has still to be sent.
 func (e Entry) Waiting() bool {
-	return slices.ContainsFunc(e.Parts, func(p Part) bool { return p.State == Waiting })
+	return slices.ContainsFunc(e.Parts, func(p Part) bool { return p.Status == Waiting })
 }
 
 // replay reads a ledger from what was compacted and the records since.
@@ -145,7 +145,7 @@ func (l *Ledger) apply(r record) bool {
 			p.sealed = true
 			return true
 		}
-		p.State, p.Ended, p.Reason = State(r.Kind), r.At, r.Reason
+		p.Status, p.Ended, p.Reason = Status(r.Kind), r.At, r.Reason
 		return true
 	}
 	return false
@@ -159,7 +159,7 @@ func (l *Ledger) spend(r record) bool {
 		if !ok {
 			return false
 		}
-		e.Parts = append(e.Parts, Part{Instance: p.Instance, State: Waiting, Messages: said.said(), said: said})
+		e.Parts = append(e.Parts, Part{Instance: p.Instance, Status: Waiting, Messages: said.said(), said: said})
 	}
 	kept := s.Statements
 	if kept == nil {

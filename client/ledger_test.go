@@ -68,7 +68,7 @@ func TestAnAnswerOfAnEarlierVersionIsSent(t *testing.T) {
 		if err := c.Deliver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if kept, _, _ := s.counts(); kept != 1 || ledger(t, o).Entries[0].Parts[0].State != client.Sent {
+		if kept, _, _ := s.counts(); kept != 1 || ledger(t, o).Entries[0].Parts[0].Status != client.Sent {
 			t.Errorf("version %d: %d contributions, %+v", version, kept, ledger(t, o).Entries)
 		}
 	}

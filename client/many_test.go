@@ -45,7 +45,7 @@ func TestEntriesAreFoundByPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range l.Entries {
-		if e := l.entry(fmt.Sprintf("%064x", i)); e != &l.Entries[i] || e.Parts[0].State != Sent {
+		if e := l.entry(fmt.Sprintf("%064x", i)); e != &l.Entries[i] || e.Parts[0].Status != Sent {
 			t.Fatalf("%d: %v", i, e)
 		}
 	}

@@ -162,7 +162,7 @@ func Consent(store Store, in bool) error {
 	}
 	for _, e := range l.Entries {
 		for _, p := range e.Parts {
-			if p.State == Waiting {
+			if p.Status == Waiting {
 				if err := l.drop(store, now, e.Plan, p.Instance, "the respondent opted out"); err != nil {
 					return err
 				}

@@ -183,7 +183,7 @@ func TestOptingOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := ledger(t, o)
-	if part := l.Entries[0].Parts[0]; spooled(t, o) != 0 || l.OptedIn || part.State != client.Dropped || !strings.Contains(part.Reason, "opted out") {
+	if part := l.Entries[0].Parts[0]; spooled(t, o) != 0 || l.OptedIn || part.Status != client.Dropped || !strings.Contains(part.Reason, "opted out") {
 		t.Errorf("%d spooled, the ledger says %+v", spooled(t, o), part)
 	}
 	s.setFail(nil)

@@ -29,7 +29,7 @@ func (l *Ledger) sweep(store Store, now time.Time) (size int64, err error) {
 	for i := range l.Entries {
 		e := &l.Entries[i]
 		for _, p := range e.Parts {
-			if p.State == Waiting && now.After(e.Expires) {
+			if p.Status == Waiting && now.After(e.Expires) {
 				if err := l.drop(store, now, e.Plan, p.Instance, "it could not be sent in time"); err != nil {
 					return 0, err
 				}
@@ -77,5 +77,5 @@ func (l *Ledger) part(plan string, instance int) *Part {
 // waits reports whether a contribution is still to be sent.
 func (l *Ledger) waits(plan string, instance int) bool {
 	p := l.part(plan, instance)
-	return p != nil && p.State == Waiting
+	return p != nil && p.Status == Waiting
 }

@@ -69,7 +69,7 @@ func TestADeviceStopsForItsPublishersWordAlone(t *testing.T) {
 				t.Errorf("with the publisher's word: %v", err)
 			}
 			l := ledger(t, o)
-			if len(l.Entries) != 1 || l.Entries[0].Charge.Epsilon <= 0 || l.Entries[0].Parts[0].State != client.Dropped {
+			if len(l.Entries) != 1 || l.Entries[0].Charge.Epsilon <= 0 || l.Entries[0].Parts[0].Status != client.Dropped {
 				t.Errorf("the ledger says %+v", l.Entries)
 			}
 			s.setFail(nil)

@@ -10,7 +10,7 @@ import (
 // the holder.
 type Table struct {
 	People string `json:"people"` // whose rows they are: the holder's ledger has all releases of them under this name
-	AsOf   string `json:"as_of"`  // the state of the table, by a name that the holder gives
+	AsOf   string `json:"as_of"`  // the version of the table, by a name that the holder gives
 
 	Law   string  `json:"law"`             // of the noise of counts: LawLaplace or LawGaussian; "" where nothing is counted (LabelEach)
 	Decay float64 `json:"decay,omitempty"` // laplace

@@ -46,7 +46,7 @@ func TestAPlanOfATableHasNoParties(t *testing.T) {
 		"a sum too":        {func(p *Plan) { p.Route.Sum = summed().Route.Sum }, "leave out those that route.kind does not name"},
 		"another kind":     {func(p *Plan) { p.Route.Kind = RouteSum }, "leave out those that route.kind does not name"},
 		"nobody's rows":    {func(p *Plan) { p.Route.Table.People = " " }, "route.table.people is empty"},
-		"no state":         {func(p *Plan) { p.Route.Table.AsOf = "" }, "route.table.as_of is empty"},
+		"no version":       {func(p *Plan) { p.Route.Table.AsOf = "" }, "route.table.as_of is empty"},
 		"no law":           {func(p *Plan) { p.Route.Table.Law = "" }, "route.table.law must be"},
 		"no noise":         {func(p *Plan) { p.Route.Table.Decay = 0 }, "route.table.decay must be"},
 		"of another law":   {func(p *Plan) { p.Route.Table.Sigma = 1 }, "route.table.sigma belongs to"},

@@ -24,7 +24,7 @@ type Shown struct {
 	Until  time.Time    `json:"until"`
 	Kept   []shownValue `json:"kept,omitempty"` // before the answer
 	Said   string       `json:"said,omitempty"` // in words, once it is drawn
-	State  string       `json:"state"`          // "comes", "counts", "waits", "said", "silent"
+	Status string       `json:"status"`         // "comes", "counts", "waits", "said", "silent"
 }
 
 // shownValue says what a device keeps of a metric, and how it would tell it.
@@ -64,8 +64,8 @@ func (s Shown) words() string {
 	said := map[string]string{
 		"comes": "nothing is kept yet", "counts": "nothing is said before its end", "silent": "nothing was said",
 		"waits": "the answer waits for its round, or to be sent", "said": "you said: " + s.Said,
-	}[s.State]
-	if s.State == "waits" && s.Said != "" {
+	}[s.Status]
+	if s.Status == "waits" && s.Said != "" {
 		said = "drawn, and to be sent: " + s.Said
 	}
 	return b.String() + "  " + sanitize.Text(said) + "\n"
@@ -111,16 +111,16 @@ func Show(store client.Store, r Registry, now time.Time) (Showing, error) {
 		at := slices.IndexFunc(l.Entries, func(e client.Entry) bool { return e.Study == one.Study })
 		switch {
 		case at >= 0 && l.Entries[at].Waiting():
-			shown.State, shown.Said = "waits", l.Entries[at].Said
+			shown.Status, shown.Said = "waits", l.Entries[at].Said
 		case at >= 0:
-			shown.State, shown.Said = "said", l.Entries[at].Said
+			shown.Status, shown.Said = "said", l.Entries[at].Said
 		case one.Over || !has || one.Study != series.study(number) || !now.Before(Times(key, number).Closes):
-			shown.State = "silent"
+			shown.Status = "silent"
 		case now.Before(shown.From):
-			shown.State = "comes"
+			shown.Status = "comes"
 		default:
-			if shown.State = "counts"; !now.Before(shown.Until) {
-				shown.State = "waits"
+			if shown.Status = "counts"; !now.Before(shown.Until) {
+				shown.Status = "waits"
 			}
 			if shown.Kept, err = s.shown(series, one.Kept, listed, shown.From, shown.Until); err != nil {
 				return nil, err

@@ -48,12 +48,12 @@ func TestShowDrawsNothing(t *testing.T) {
 	d.at = starts.AddDate(0, 0, -20)
 	app, drawn := d.agreed()
 	from, until := asked("week", 12, drawn.Round)
-	look := func(state string) Shown {
+	look := func(status string) Shown {
 		t.Helper()
 		before := bytesOf(t, d.store.Path)
 		first, err := Show(d.store, r, d.at)
-		if err != nil || len(first) != 1 || first[0].State != state || !first[0].From.Equal(from) || !first[0].Until.Equal(until) {
-			t.Fatalf("%v: want %q: %+v", err, state, first)
+		if err != nil || len(first) != 1 || first[0].Status != status || !first[0].From.Equal(from) || !first[0].Until.Equal(until) {
+			t.Fatalf("%v: want %q: %+v", err, status, first)
 		}
 		for range 200 {
 			if again, err := Show(d.store, r, d.at); err != nil || !reflect.DeepEqual(again, first) {

@@ -107,7 +107,7 @@ func published(t *testing.T) (address string, name string, roots []byte) {
 	}
 	hash := proto.Plan.Hash()
 	name = proto.Plan.Name()
-	list, err := json.Marshal([]analyzerd.Plan{{Plan: name, Title: p.Title, Publisher: signed.Signers()[0], State: analyzerd.Released, Registered: time.Now(), Closes: time.Now(), Closed: time.Now(), Decided: time.Now(), Formats: []string{"json", sheets.CountsFile}}})
+	list, err := json.Marshal([]analyzerd.Plan{{Plan: name, Title: p.Title, Publisher: signed.Signers()[0], Status: analyzerd.Released, Registered: time.Now(), Closes: time.Now(), Closed: time.Now(), Decided: time.Now(), Formats: []string{"json", sheets.CountsFile}}})
 	if err != nil {
 		t.Fatal(err)
 	}

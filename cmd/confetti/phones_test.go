@@ -162,7 +162,7 @@ func TestAPollOfARoom(t *testing.T) {
 	room.Do(webtest.Until(`document.querySelector("#live").textContent.includes("at least")`))
 	room.Look(t, "room, answered")
 	begun = time.Now()
-	room.Do(chromedp.Click("details summary"), chromedp.Click("button.danger"), webtest.Until(`document.querySelector("#live")?.dataset.state === "released"`))
+	room.Do(chromedp.Click("details summary"), chromedp.Click("button.danger"), webtest.Until(`document.querySelector("#live")?.dataset.status === "released"`))
 	t.Logf("the screen has the result %v after it was closed", time.Since(begun).Round(time.Millisecond))
 	of := fmt.Sprintf("Of %d answers", class+phones)
 	if text := webtest.Ask(room, chromedp.Text("#live")); !strings.Contains(text, of) {

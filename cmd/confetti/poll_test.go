@@ -152,7 +152,7 @@ func livePoll(t *testing.T, browser context.Context, name string, says pollWords
 	command(t, "submit", values, "--dir", at, "--devices")
 	room.Do(webtest.Until(`document.querySelector("#live").textContent.includes("at least")`))
 	room.Look(t, "room, full, "+name)
-	room.Do(chromedp.Click("details summary"), chromedp.Click("button.danger"), webtest.Until(`document.querySelector("#live")?.dataset.state === "released"`))
+	room.Do(chromedp.Click("details summary"), chromedp.Click("button.danger"), webtest.Until(`document.querySelector("#live")?.dataset.status === "released"`))
 	if text := webtest.Ask(room, chromedp.Text("#live")); !strings.Contains(text, "Of 24 answers") {
 		t.Errorf("the room reads %q", text)
 	}

@@ -147,7 +147,7 @@ func TestPeopleSignInWithABrowserAndAnswer(t *testing.T) {
 
 	command(t, "plan", "close", at.Path(trial.Plan), "--dir", string(at))
 	state, err := s.Progress(t.Context(), signed)
-	if err != nil || state.State != analyzerd.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != people {
+	if err != nil || state.Status != analyzerd.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != people {
 		text, _ := json.Marshal(state)
 		t.Fatalf("%s, %v", text, err)
 	}

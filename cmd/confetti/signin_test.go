@@ -110,7 +110,7 @@ func TestPeopleWhoSignInAnswerFromTypeScript(t *testing.T) {
 
 	command(t, "plan", "close", at.Path(trial.Plan), "--dir", string(at))
 	state, err := s.Progress(t.Context(), signed)
-	if err != nil || state.State != analyzerd.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != people {
+	if err != nil || state.Status != analyzerd.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != people {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	release := filepath.Join(t.TempDir(), "release")

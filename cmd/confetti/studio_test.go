@@ -63,7 +63,7 @@ func TestAQuestionOfTheStudioIsCollected(t *testing.T) {
 		fmt.Fprintf(&rows, "%s,%d,%s\n", []string{"tea", "coffee", "tea", "water"}[i%4], 20+i%40, map[bool]string{true: "south", false: "north"}[i < south])
 	}
 	b := webtest.Open(t, browser, webtest.Screens[0])
-	b.Do(chromedp.Navigate(login), chromedp.Click("main form button"), webtest.Until(`document.querySelector("#live")?.dataset.state === "open"`))
+	b.Do(chromedp.Navigate(login), chromedp.Click("main form button"), webtest.Until(`document.querySelector("#live")?.dataset.status === "open"`))
 	for _, hop := range []string{"1", "2"} { // once the trial's own collection has its keys
 		command(t, "keys", "new", at.Path("issuer/keys/next-hop-"+hop+".json"), "--for", "tokens")
 	}

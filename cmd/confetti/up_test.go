@@ -168,7 +168,7 @@ func TestKeysRotateWithOverlap(t *testing.T) {
 			t.Fatal(err)
 		}
 		state, err := s.Progress(t.Context(), signed)
-		if err != nil || state.State != analyzerd.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != devices {
+		if err != nil || state.Status != analyzerd.Released || len(state.Batches) != 1 || state.Batches[0].Respondents != devices {
 			t.Errorf("%s: %+v, %v", file, state, err)
 		}
 	}

@@ -355,12 +355,12 @@ func TestEveryCodeInC(t *testing.T) {
 	expect("spent", p.ask("answer", spent, `{"drink":"tea"}`))
 	delayed := p.opened(agreed("d"), options(t, text, map[string]any{"roots": f.roots(), "delay": 3600}))
 	var outcome struct {
-		State, Next, Code string
-		Parts             int
-		Fits              bool
+		Status, Next, Code string
+		Parts              int
+		Fits               bool
 	}
 	p.ask("report", delayed, `{"drink":"tea"}`).read(t, &outcome)
-	if found["delay"] = outcome.Code == "delay"; outcome.State != "waiting" || outcome.Next == "" || outcome.Parts != 1 || !outcome.Fits {
+	if found["delay"] = outcome.Code == "delay"; outcome.Status != "waiting" || outcome.Next == "" || outcome.Parts != 1 || !outcome.Fits {
 		t.Errorf("%+v", outcome)
 	}
 	expect("", p.ask("consent", place("d"), 0))
@@ -609,7 +609,7 @@ func (l library) quickstart(trial string) {
 	run := exec.CommandContext(t.Context(), "./answer", string(options))
 	run.Dir = dir
 	out, err := run.CombinedOutput()
-	if err != nil || !strings.HasPrefix(string(out), `{"ok":{"state":"sent"`) {
+	if err != nil || !strings.HasPrefix(string(out), `{"ok":{"status":"sent"`) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -719,9 +719,9 @@ func TestDevicesOfCAndOfGoAreCountedOnceEach(t *testing.T) {
 			t.Fatalf("device %d: %s", i, r.all)
 		}
 		used(2)
-		var o struct{ State string }
+		var o struct{ Status string }
 		p.ask("deliver", device).read(t, &o)
-		if !slices.Contains([]string{"sent", "delivered"}, o.State) {
+		if !slices.Contains([]string{"sent", "delivered"}, o.Status) {
 			t.Fatalf("device %d: %+v", i, o)
 		}
 		used(3)

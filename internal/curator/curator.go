@@ -25,7 +25,7 @@ import (
 type Ask struct {
 	Holder string // who has the table
 	People string // whose rows they are
-	AsOf   string // the state of the table, by name
+	AsOf   string // the version of the table, by name
 	// RowsHidden says that neighbours have a row more or less, so that how many there are is private. Otherwise a row is
 	// exchanged, and their number is public.
 	RowsHidden bool

@@ -58,7 +58,7 @@ func measured(c experiments.Cell, p *dataset.Population, progress simulate.Progr
 		}
 	}
 	progress("runs", c.Runs, c.Runs)
-	errors.State(res.CountErrors, res.Survey)
+	errors.Into(res.CountErrors, res.Survey)
 	_, res.RMSEStd = experiments.MeanStd(ofRuns)
 	res.Seconds = time.Since(start).Seconds()
 	return res, first, nil

@@ -54,7 +54,7 @@
 
 /**
  * @typedef {object} Outcome
- * @property {"sent" | "unfit" | "delivered" | "waiting"} state Sent: the answer, whole. Unfit: in its place, what the plan has for an answer that it has no room for. Delivered: what was drawn before this device was opened. Waiting: safe here, and to be delivered later.
+ * @property {"sent" | "unfit" | "delivered" | "waiting"} status Sent: the answer, whole. Unfit: in its place, what the plan has for an answer that it has no room for. Delivered: what was drawn before this device was opened. Waiting: safe here, and to be delivered later.
  * @property {number} parts Contributions that wait.
  * @property {string} [next] When deliver may get on.
  * @property {string} [why] It waits.

@@ -39,7 +39,7 @@ class Field:
 class Outcome:
     """What became of an answer: sent or delivered, unfit (the plan has no room for it), or waiting in the store until next."""
 
-    state: str
+    status: str
     parts: int = 0
     next: Optional[datetime] = None
     why: Optional[str] = None
@@ -120,7 +120,7 @@ def _answers(answers: Optional[Mapping[str, Answer]], named: Mapping[str, Answer
 
 
 def _outcome(told: Mapping[str, Any]) -> Outcome:
-    return Outcome(told["state"], told.get("parts", 0), _time(told.get("next")), told.get("why"), told.get("code"), told.get("fits"), told.get("said", ""))
+    return Outcome(told["status"], told.get("parts", 0), _time(told.get("next")), told.get("why"), told.get("code"), told.get("fits"), told.get("said", ""))
 
 
 def _time(said: Optional[str]) -> Optional[datetime]:

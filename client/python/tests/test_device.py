@@ -107,9 +107,9 @@ class TestDevice(Case):
             for wrong in ({"color": "green"}, {"colour": 3}, {"colour": float("nan")}, {"colour": {"green"}}, {}):
                 self.refused("bad-answers", device.report, wrong)
             waiting = device.answer(colour="green")
-            self.assertEqual((waiting.state, waiting.parts > 0, waiting.fits), ("waiting", True, True))
+            self.assertEqual((waiting.status, waiting.parts > 0, waiting.fits), ("waiting", True, True))
             sent = device.deliver()
-            self.assertEqual((sent.state, sent.parts, sent.code), ("sent", 0, None))
+            self.assertEqual((sent.status, sent.parts, sent.code), ("sent", 0, None))
             self.refused("answered", device.report, colour="blue")
         self.refused("ended", device.deliver)
         self.assertEqual(len(self.store.ledger()["entries"]), 1)
@@ -136,7 +136,7 @@ class TestDevice(Case):
     def test_who_withdraws_has_nothing_waiting(self) -> None:
         self.store.consent(True)
         device = self.open(bearer="nobody")
-        self.assertEqual(device.answer(colour="green").state, "waiting")
+        self.assertEqual(device.answer(colour="green").status, "waiting")
         self.store.consent(False)
         self.refused("not-opted-in", device.answer, colour="green")
         self.store.consent(True)
@@ -159,7 +159,7 @@ class TestDevice(Case):
             finally:
                 os._exit(code)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
-        self.assertEqual(device.report(colour="green").state, "sent")
+        self.assertEqual(device.report(colour="green").status, "sent")
 
     def test_threads_call_at_once(self) -> None:
         self.store.consent(True)

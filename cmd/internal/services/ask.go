@@ -90,10 +90,10 @@ func (s *Services) round(ctx context.Context, signed plan.Signed, path string) (
 }
 
 // Progress asks the analyzer how a plan is getting on.
-func (s *Services) Progress(ctx context.Context, signed plan.Signed) (state progress.Progress, err error) {
+func (s *Services) Progress(ctx context.Context, signed plan.Signed) (told progress.Progress, err error) {
 	text, err := s.Get(ctx, signed.Plan.Analyzer.URL+wire.StatusPath(signed.Plan.Hash()))
 	if err == nil {
-		err = json.Unmarshal(text, &state)
+		err = json.Unmarshal(text, &told)
 	}
-	return state, err
+	return told, err
 }

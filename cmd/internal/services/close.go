@@ -77,28 +77,28 @@ func (s *Services) closed(ctx context.Context, p plan.Plan, entry plans.Party) (
 
 // Verdict returns what the analyzer has made of a plan, or ErrNotOurs where others close it there.
 // Before it is closed, every crowd must have reached it, or been withheld on its way.
-func (s *Services) Verdict(ctx context.Context, p plan.Plan) (state progress.Plan, err error) {
+func (s *Services) Verdict(ctx context.Context, p plan.Plan) (now progress.Plan, err error) {
 	// A release, and why there is none, are for everybody to read.
 	_, err = s.Stranger().Get(ctx, fmt.Sprintf("%s/v1/releases/%s.json", p.Analyzer.URL, p.Name()))
 	problem, told := errors.AsType[*wire.Problem](err)
 	switch {
 	case err == nil:
-		state.State = progress.Released
-		return state, nil
+		now.Status = progress.Released
+		return now, nil
 	case told && (problem.Code == wire.Withheld || problem.Code == wire.RowLate || problem.Code == wire.RowFailed):
-		state.State, state.Reason = progress.Withheld, problem.Detail
-		return state, nil
+		now.Status, now.Reason = progress.Withheld, problem.Detail
+		return now, nil
 	case !told || problem.Code != wire.NotClosed && problem.Code != wire.SumFailed:
-		return state, err
+		return now, err
 	}
 	text, err := s.CloseAnalyzer(ctx, p)
 	if s.NotOurs(p.Analyzer.URL, err) {
-		return state, ErrNotOurs
+		return now, ErrNotOurs
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &state)
+		err = json.Unmarshal(text, &now)
 	}
-	return state, err
+	return now, err
 }
 
 // ErrNotOurs says that another organisation closes a collection at its analyzer.

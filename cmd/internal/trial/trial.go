@@ -26,7 +26,7 @@ const (
 	Operators   = "operators"       // its hash, for the services
 	Devices     = "devices.tokens"  // bearer tokens of the devices, one a line
 	Bearers     = "devices.bearers" // their hashes, for the issuer
-	Simulated   = "devices"         // folder of the devices' state
+	Simulated   = "devices"         // folder of what the devices keep
 	Values      = "values.csv"
 	Coordinator = "coordinator.json" // signs the rounds of a study; in the analyzer's folder
 	Log         = "log"

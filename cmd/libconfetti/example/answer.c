@@ -15,7 +15,7 @@ int main(int argc, char **argv) {
   const char *at = strstr(asked, "\"device\":");
   uint64_t device = at ? strtoull(at + 9, NULL, 10) : 0;    /* 0 is no device, and every call says so */
   said = confetti_report(device, "{\"colour\":\"green\"}", 0);
-  puts(said);                                               /* {"ok":{"state":"sent",...}}, or {"error":...} */
+  puts(said);                                               /* {"ok":{"status":"sent",...}}, or {"error":...} */
   confetti_free(said), confetti_free(asked);
   confetti_close(device);
   return 0;

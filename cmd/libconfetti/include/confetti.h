@@ -36,7 +36,7 @@ char *confetti_consent(const char *folder, int agreed);
 char *confetti_open(const char *folder, const char *options, uint64_t call);
 
 /* Answers the plan by name, {"drink": "tea"}, and sends the answer if it can go now. It asks for tokens before anything is
- * drawn, so that a wrong bearer costs nothing. {"state": "sent", "unfit", "delivered" or "waiting", "parts", "next", "why",
+ * drawn, so that a wrong bearer costs nothing. {"status": "sent", "unfit", "delivered" or "waiting", "parts", "next", "why",
  * "said", "fits", "code"} */
 char *confetti_report(uint64_t device, const char *answers, uint64_t call);
 char *confetti_answer(uint64_t device, const char *answers); /* the same, without the network: it waits for confetti_deliver */

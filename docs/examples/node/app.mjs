@@ -47,8 +47,8 @@ const call = async (name, argument) => {
 
 try {
   await call("open", trial);
-  const { said, state, why } = await call("report", { answers: { colour }, consent: true }); // after your user has agreed
-  console.log(state === "sent" ? `You said: ${said}.` : `It waits: ${why}`);
+  const { said, status, why } = await call("report", { answers: { colour }, consent: true }); // after your user has agreed
+  console.log(status === "sent" ? `You said: ${said}.` : `It waits: ${why}`);
   process.exit(0); // the device runs until its process ends
 } catch (error) {
   console.error(`${error.code}: ${error.message}`);

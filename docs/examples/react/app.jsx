@@ -31,7 +31,7 @@ function Question() {
   if (said) return <p role="status">{said}</p>;
   const [attribute] = asked.question.histogram.attributes;
   const answer = (value) => device.report({ [attribute.name]: value }, { consent: true }).then(
-    (outcome) => say(outcome.state === "sent" ? `You said: ${outcome.said}.` : `It waits: ${outcome.why}`),
+    (outcome) => say(outcome.status === "sent" ? `You said: ${outcome.said}.` : `It waits: ${outcome.why}`),
     (failed) => say(`${failed.code}: ${failed.message}`)); // docs/browsers.md says what to do about each
   return <>
     <h1>{asked.title}</h1>

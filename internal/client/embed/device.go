@@ -135,7 +135,7 @@ func (d *Device) Answer(text []byte) (Outcome, error) {
 	fits := d.client.Unfit() == nil
 	d.fits.Store(&fits)
 	e, _, err := d.entry()
-	return Outcome{Outcome: words.Outcome{State: words.Waiting, Parts: len(e.Parts), Said: e.Said, Fits: &fits}}, err
+	return Outcome{Outcome: words.Outcome{Status: words.Waiting, Parts: len(e.Parts), Said: e.Said, Fits: &fits}}, err
 }
 
 // Deliver sends what waits and is due.
@@ -151,7 +151,7 @@ func (d *Device) became(err error) (Outcome, error) {
 	}
 	outcome, failed := words.Became(err, e, d.fits.Load())
 	o := Outcome{Outcome: outcome}
-	if failed == nil && o.State == words.Waiting {
+	if failed == nil && o.Status == words.Waiting {
 		o.Code = Code(err)
 	}
 	return o, failed

@@ -94,7 +94,7 @@ func TestADeviceAnswersByTexts(t *testing.T) {
 		t.Errorf("%+v", asked)
 	}
 	o, err := d.Report(t.Context(), []byte(`{"drink":"tea"}`))
-	if err != nil || o.State != "waiting" || o.Code != "full" || o.Fits == nil || !*o.Fits || o.Parts != 1 {
+	if err != nil || o.Status != "waiting" || o.Code != "full" || o.Fits == nil || !*o.Fits || o.Parts != 1 {
 		t.Errorf("%+v, %v", o, err)
 	}
 	again, err := Open(t.Context(), options(t, nil), s, network(taken))
@@ -102,7 +102,7 @@ func TestADeviceAnswersByTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if o, err = again.Deliver(t.Context()); err != nil || o.State != "delivered" || o.Fits != nil || o.Code != "" {
+	if o, err = again.Deliver(t.Context()); err != nil || o.Status != "delivered" || o.Fits != nil || o.Code != "" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	kept, err := Ledger(s)
@@ -122,10 +122,10 @@ func TestAnswerAndDeliver(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, err := d.Answer([]byte(fmt.Sprintf(`{"drink":%q}`, drink)))
-		if err != nil || o.State != "waiting" || o.Parts != 1 || *o.Fits != fits || o.Code != "" {
+		if err != nil || o.Status != "waiting" || o.Parts != 1 || *o.Fits != fits || o.Code != "" {
 			t.Errorf("%s: %+v, %v", drink, o, err)
 		}
-		if o, err = d.Deliver(t.Context()); err != nil || o.State != "sent" {
+		if o, err = d.Deliver(t.Context()); err != nil || o.Status != "sent" {
 			t.Errorf("%s: %+v, %v", drink, o, err)
 		}
 		d.Close()

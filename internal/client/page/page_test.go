@@ -30,7 +30,7 @@ func drawn(t *testing.T, change func(*client.Ledger, *Options)) string {
 			{Observer: account.EveryoneColludes, Guarantee: account.Guarantee{Epsilon: math.Inf(1), Adjacency: account.Replacement}},
 			{Observer: account.ShufflerHonest, Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Adjacency: account.Replacement}},
 		},
-		Said: "<coffee>; one such word in five is the coin's", Parts: []client.Part{{State: client.Sent, Messages: said.Bodies}},
+		Said: "<coffee>; one such word in five is the coin's", Parts: []client.Part{{Status: client.Sent, Messages: said.Bodies}},
 	}}}
 	o := Options{Prior: 0.5, Plans: []plan.Plan{p}, Off: "confetti ledger opt-out device", Remaining: []client.Remaining{l.Remaining(l.Entries[0].At, client.DefaultCaps, nil)}}
 	if change != nil {

@@ -13,7 +13,7 @@ func TestSentIsSaidOfWhatWasSent(t *testing.T) {
 	yes, no := true, false
 	broken := errors.New("the network is down")
 	waiting, dropped := &client.WaitingError{Parts: 1, Cause: broken}, &client.DroppedError{Reason: "too late"}
-	whole, lost := []client.Part{{State: client.Sent}, {State: client.Sent}}, []client.Part{{State: client.Sent}, {State: client.Dropped, Reason: "too late"}}
+	whole, lost := []client.Part{{Status: client.Sent}, {Status: client.Sent}}, []client.Part{{Status: client.Sent}, {Status: client.Dropped, Reason: "too late"}}
 	said := map[string]int{}
 	for _, fits := range []*bool{nil, &yes, &no} {
 		for _, parts := range [][]client.Part{whole, lost} {
@@ -30,13 +30,13 @@ func TestSentIsSaidOfWhatWasSent(t *testing.T) {
 				if failed != nil {
 					said["failed"]++
 				} else {
-					said[o.State]++
+					said[o.Status]++
 				}
 				want := Sent
 				switch {
 				case sending == waiting:
 					want = Waiting
-				case sending != nil || parts[1].State == client.Dropped:
+				case sending != nil || parts[1].Status == client.Dropped:
 					if failed == nil {
 						t.Errorf("%v of %v, fits %v: %+v", err, parts, fits, o)
 					}
@@ -46,7 +46,7 @@ func TestSentIsSaidOfWhatWasSent(t *testing.T) {
 				case !*fits:
 					want = Unfit
 				}
-				if failed != nil || o.State != want || o.Fits != fits {
+				if failed != nil || o.Status != want || o.Fits != fits {
 					t.Errorf("%v of %v, fits %v: %+v, %v, want %s", err, parts, fits, o, failed, want)
 				}
 			}

@@ -156,7 +156,7 @@ func percent(x float64, round func(float64) float64) string {
 
 // showPart prints messages in hexadecimal where an earlier version wrote them down without words.
 func showPart(b *strings.Builder, p client.Part, e client.Entry) {
-	fmt.Fprintf(b, "  through instance %d: %s", p.Instance+1, p.State)
+	fmt.Fprintf(b, "  through instance %d: %s", p.Instance+1, p.Status)
 	if !p.Ended.IsZero() {
 		fmt.Fprintf(b, " on %s", date(p.Ended))
 	}

@@ -197,7 +197,7 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 			if l.asked[0] != says.asks || l.asked[1] != 1 {
 				t.Errorf("the leader was asked %v times", l.asked)
 			}
-			if s := r.state(); s.State != analyzerd.Failed {
+			if s := r.state(); s.Status != analyzerd.Failed {
 				t.Errorf("the plan is %+v", s)
 			}
 			if a := r.alarms(); !strings.Contains(a, says.why) || !strings.Contains(a, "have its publishers withdraw it") || strings.Contains(a, "backup") {
@@ -208,16 +208,16 @@ func TestASumThatCanNeverBeHad(t *testing.T) {
 			}
 			r.shows("confetti_analyzer_sums_failed 1\n")
 			r.restart()
-			if r.state().State != analyzerd.Open {
+			if r.state().Status != analyzerd.Open {
 				t.Error("a restart does not try again")
 			}
 			r.steps(2)
-			if l.asked[0] != 2*says.asks || r.state().State != analyzerd.Failed {
+			if l.asked[0] != 2*says.asks || r.state().Status != analyzerd.Failed {
 				t.Errorf("after a restart it is %+v, asked %v times", r.state(), l.asked)
 			}
 			r.at(closes.Add(time.Hour))
 			r.steps(1)
-			if s := r.state(); s.State != analyzerd.Released {
+			if s := r.state(); s.Status != analyzerd.Released {
 				t.Fatalf("the plan is %+v", s)
 			}
 			if text := r.get("/v1/releases/" + l.c.name + ".json").Body.String(); !strings.Contains(text, `"failed": true`) {
@@ -258,7 +258,7 @@ func TestAPlanIsClosedOfWhichNoSumCanBeHad(t *testing.T) {
 	r := l.start()
 	w := r.do("POST", wire.ClosePath(l.c.signed.Plan.Hash()), "", nil)
 	var p analyzerd.Plan
-	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != ok || p.State != analyzerd.Withheld {
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != ok || p.Status != analyzerd.Withheld {
 		t.Fatalf("%d: %s", w.Code, w.Body)
 	}
 	for _, why := range []string{"crowd 1 can never be had: prio3: the shares are not those of one sum", "crowd 2 can never be had: North says: South answers batch-refused"} {
@@ -280,14 +280,14 @@ func TestASumThatMayStillCome(t *testing.T) {
 			t.Error("a leader that is out of reach is no error")
 		}
 	}
-	if l.asked != [2]int{1, 4} || r.state().State != analyzerd.Open || r.alarms() != "" {
+	if l.asked != [2]int{1, 4} || r.state().Status != analyzerd.Open || r.alarms() != "" {
 		t.Errorf("asked %v times, %+v, alarms %q", l.asked, r.state(), r.alarms())
 	}
 	r.wants(r.do("POST", wire.ClosePath(l.c.signed.Plan.Hash()), "", nil), 500, wire.Internal)
 	l.say[1] = l.sound
 	r.at(closes.Add(time.Hour))
 	r.steps(1)
-	if s := r.state(); s.State != analyzerd.Released {
+	if s := r.state(); s.Status != analyzerd.Released {
 		t.Errorf("the plan is %+v", s)
 	}
 }

@@ -98,7 +98,7 @@ func TestTheLogIsToldOfReleases(t *testing.T) {
 			}
 		}
 		all, err := r.service.Plans(t.Context())
-		if err != nil || len(all) != 1 || all[0].State != analyzerd.Released || all[0].Withdrawal == nil || all[0].Withdrawal.Reason != "the question misled" || !all[0].Withdrawal.At.Equal(closes) {
+		if err != nil || len(all) != 1 || all[0].Status != analyzerd.Released || all[0].Withdrawal == nil || all[0].Withdrawal.Reason != "the question misled" || !all[0].Withdrawal.At.Equal(closes) {
 			t.Errorf("%+v, %v", all, err)
 		}
 	})

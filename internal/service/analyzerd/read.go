@@ -20,7 +20,7 @@ import (
 
 // What the service tells of plans is package progress's.
 type (
-	State      = progress.State
+	Status     = progress.Status
 	Plan       = progress.Plan
 	Withdrawal = progress.Withdrawal
 	Budget     = progress.Budget
@@ -54,7 +54,7 @@ const (
 // describe tells a plan, without its title where it cannot be read any more.
 func (s *Service) describe(ctx context.Context, p rows.Plan) Plan {
 	d := Plan{
-		Plan: p.Name, Publisher: p.Spending.Publisher, State: Open,
+		Plan: p.Name, Publisher: p.Spending.Publisher, Status: Open,
 		Registered: p.Registered, Closed: p.Closed, Closer: p.Closer, Decided: p.Decided, Reason: p.Reason,
 	}
 	if o, err := s.outline(ctx, p.Name); err == nil {
@@ -91,15 +91,15 @@ func (s *Service) describe(ctx context.Context, p rows.Plan) Plan {
 	d.Coming = p.Decided.IsZero() && d.Round > 1 && s.coming(ctx, d)
 	switch {
 	case p.Released:
-		d.State = Released
+		d.Status = Released
 	case p.Withdrawn:
-		d.State = Withdrawn
+		d.Status = Withdrawn
 	case !p.Decided.IsZero():
-		d.State = Withheld
+		d.Status = Withheld
 	case len(s.failed(p.Name)) > 0:
-		d.State = Failed
+		d.Status = Failed
 	case !p.Closed.IsZero():
-		d.State = Closed
+		d.Status = Closed
 	}
 	return d
 }
@@ -235,7 +235,7 @@ func (s *Service) getRelease(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return storeProblem(err)
 	}
-	switch s.describe(r.Context(), p).State {
+	switch s.describe(r.Context(), p).Status {
 	case Failed:
 		return wire.Problemf(wire.SumFailed, "%s", strings.Join(s.failed(name), "; "))
 	case Open, Closed:

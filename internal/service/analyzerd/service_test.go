@@ -48,7 +48,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 				t.Errorf("%+v", b)
 			}
 		}
-		if respondents != devices || progress.State != analyzerd.Open || progress.Crowds != 2 || progress.Instances != 2 {
+		if respondents != devices || progress.Status != analyzerd.Open || progress.Crowds != 2 || progress.Instances != 2 {
 			t.Errorf("%+v", progress)
 		}
 
@@ -120,7 +120,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 			}
 		}
 		var list []analyzerd.Plan
-		if err := json.Unmarshal(r.get("/v1/releases").Body.Bytes(), &list); err != nil || len(list) != 1 || list[0].State != analyzerd.Released {
+		if err := json.Unmarshal(r.get("/v1/releases").Body.Bytes(), &list); err != nil || len(list) != 1 || list[0].Status != analyzerd.Released {
 			t.Errorf("%+v, %v", list, err)
 		}
 		for _, path := range []string{releases, releases + ".pdf", releases + ".csv", releases + ".counts.csv", "/v1/releases/x.json", releases + ".json.json"} {
@@ -160,7 +160,7 @@ func TestACollectionIsCountedClosedAndReleased(t *testing.T) {
 			if err := json.Unmarshal(r.get("/v1/plans").Body.Bytes(), &list); err != nil || len(list) != 1 {
 				t.Fatal(list, err)
 			}
-			if p := list[0]; p.State != analyzerd.Released || p.Standing() != analyzerd.Withdrawn || p.Withdrawal == nil || p.Withdrawal.Publisher != said.Publisher || !p.Withdrawal.At.Equal(said.At) || p.Withdrawal.Reason != said.Reason {
+			if p := list[0]; p.Status != analyzerd.Released || p.Standing() != analyzerd.Withdrawn || p.Withdrawal == nil || p.Withdrawal.Publisher != said.Publisher || !p.Withdrawal.At.Equal(said.At) || p.Withdrawal.Reason != said.Reason {
 				t.Errorf("%+v", p)
 			}
 			r.restart()

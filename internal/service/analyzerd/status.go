@@ -42,16 +42,16 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 	if err != nil {
 		return err
 	}
-	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "state", "closes", "batches", "respondents", "fragments dropped"}}
-	states, data := map[State]int{}, []planData{}
+	table := serve.Table{Title: "Plans", Columns: []string{"plan", "title", "status", "closes", "batches", "respondents", "fragments dropped"}}
+	counts, data := map[Status]int{}, []planData{}
 	for _, p := range plans {
 		d := s.describe(ctx, p)
-		states[d.State]++
+		counts[d.Status]++
 		// What was withheld long ago is no alarm any more: the table tells it for ever.
-		if d.State == Withheld && s.o.Now().Before(d.Decided.Add(s.o.Retention)) {
+		if d.Status == Withheld && s.o.Now().Before(d.Decided.Add(s.o.Retention)) {
 			st.Alarms = append(st.Alarms, fmt.Sprintf("plan %s is withheld: %s", plan.Short(d.Plan), d.Reason))
 		}
-		if d.State == Released {
+		if d.Status == Released {
 			text := d.Title
 			if o, err := s.outline(ctx, p.Name); err == nil && o.round.Study != "" {
 				text += fmt.Sprintf(", round %d", o.round.Number)
@@ -86,8 +86,8 @@ func (s *Service) fill(ctx context.Context, st *serve.Status) error {
 		data, table.Rows = append(data, one), append(table.Rows, one.row())
 	}
 	table.Data = data
-	for _, state := range []State{Open, Closed, Failed, Released, Withheld, Withdrawn} {
-		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(state), Value: strconv.Itoa(states[state]), Data: states[state]})
+	for _, status := range []Status{Open, Closed, Failed, Released, Withheld, Withdrawn} {
+		st.Facts = append(st.Facts, serve.Fact{Name: "plans " + string(status), Value: strconv.Itoa(counts[status]), Data: counts[status]})
 	}
 	if s.o.PlanLog != "" {
 		st.Facts = append(st.Facts, serve.Fact{Name: LogFact, Value: s.o.PlanLog, Data: s.o.PlanLog})
@@ -153,7 +153,7 @@ func (p planData) row() []string {
 	if !p.Closes.IsZero() {
 		closes = p.Closes.UTC().Format(time.RFC3339)
 	}
-	return []string{plan.Short(p.Plan.Plan), p.Title, string(p.State), closes, came, strconv.Itoa(p.Respondents), strconv.Itoa(p.Dropped)}
+	return []string{plan.Short(p.Plan.Plan), p.Title, string(p.Status), closes, came, strconv.Itoa(p.Respondents), strconv.Itoa(p.Dropped)}
 }
 
 // meters count what the service does, of all plans together.

@@ -50,14 +50,14 @@ func (s *Service) ofStudies(ctx context.Context, plans []rows.Plan, st *serve.St
 			Text: fmt.Sprintf("%d of at most %s over; the newest is number %d", decided, serve.Count(all, "round", "rounds"), numbers[len(numbers)-1]),
 			Data: studyData{name, decided, all},
 		})
-		t := serve.Table{Title: "Study " + plan.Short(name) + ", its newest rounds", Columns: []string{"round", "plan", "state", "what it gave"}}
+		t := serve.Table{Title: "Study " + plan.Short(name) + ", its newest rounds", Columns: []string{"round", "plan", "status", "what it gave"}}
 		for _, n := range numbers[max(0, len(numbers)-shownRounds):] {
 			d := s.describe(ctx, of[n])
 			gave, err := s.headline(ctx, d)
 			if err != nil {
 				return err
 			}
-			t.Rows = append(t.Rows, []string{strconv.Itoa(n), plan.Short(d.Plan), string(d.State), gave})
+			t.Rows = append(t.Rows, []string{strconv.Itoa(n), plan.Short(d.Plan), string(d.Status), gave})
 		}
 		st.Tables = append(st.Tables, t)
 	}
@@ -73,7 +73,7 @@ type studyData struct {
 
 // headline returns a release's answer in a few numbers. Releases do not change: each is read once.
 func (s *Service) headline(ctx context.Context, d Plan) (string, error) {
-	if d.State != Released {
+	if d.Status != Released {
 		return "", nil
 	}
 	s.mu.Lock()

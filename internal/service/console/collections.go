@@ -56,7 +56,7 @@ func (c *Console) collections(w http.ResponseWriter, r *http.Request) error {
 		one, err := c.analyzer.plan(r.Context(), p.Plan)
 		if err == nil {
 			trial = trial || oneOperator(one.signed.Plan)
-			if p.State == analyzerd.Open {
+			if p.Status == analyzerd.Open {
 				card.Progress = c.progress(r.Context(), one.signed.Plan)
 			}
 			if p.Standing() == analyzerd.Released {
@@ -65,7 +65,7 @@ func (c *Console) collections(w http.ResponseWriter, r *http.Request) error {
 				}
 			}
 		}
-		if p.State == analyzerd.Open || p.State == analyzerd.Closed || p.State == analyzerd.Failed {
+		if p.Status == analyzerd.Open || p.Status == analyzerd.Closed || p.Status == analyzerd.Failed {
 			body.Open = append(body.Open, card)
 		} else {
 			body.Done = append(body.Done, card)
@@ -275,7 +275,7 @@ func (c *Console) collection(w http.ResponseWriter, r *http.Request) error {
 	if signed.Study != nil {
 		body.Rounds = signed.Study.Rounds
 	}
-	if p.State == analyzerd.Open {
+	if p.Status == analyzerd.Open {
 		body.Progress = c.progress(r.Context(), signed.Plan)
 	}
 	return c.render(w, r, http.StatusOK, "collection", sheet{Title: p.Title, At: "collections", Trial: oneOperator(signed.Plan)}, body)

@@ -151,9 +151,9 @@ func (s *services) put(t testing.TB, signed plan.Signed, people []question.Value
 	proto := example.Runnable(t, p)
 	name := p.Name()
 	s.answers[base+wire.PlanPath(p.Hash())] = signed.Marshal()
-	one := analyzerd.Plan{Plan: name, Title: p.Title, Publisher: signed.Signers()[0], State: analyzerd.Open, Registered: published.Add(time.Duration(len(s.plans)) * time.Hour), Closes: published.Add(26 * time.Hour)}
+	one := analyzerd.Plan{Plan: name, Title: p.Title, Publisher: signed.Signers()[0], Status: analyzerd.Open, Registered: published.Add(time.Duration(len(s.plans)) * time.Hour), Closes: published.Add(26 * time.Hour)}
 	if people != nil {
-		one.State, one.Closed, one.Decided = analyzerd.Released, published, published
+		one.Status, one.Closed, one.Decided = analyzerd.Released, published, published
 		for format, text := range releaseOf(t, proto, people) {
 			one.Formats = append(one.Formats, format)
 			s.answers[base+wire.ReleasePath(p.Hash(), format)] = text
@@ -212,7 +212,7 @@ func several(t testing.TB) (s *services, open, crowds, sampled string) {
 	p.Title = "Which of these do you own?"
 	s.add(t, p, nil)
 	last := &s.plans[len(s.plans)-1]
-	last.State, last.Decided, last.Reason = analyzerd.Withheld, published, "no crowd has enough respondents: 51 of 100"
+	last.Status, last.Decided, last.Reason = analyzerd.Withheld, published, "no crowd has enough respondents: 51 of 100"
 	return s, open, crowds, sampled
 }
 

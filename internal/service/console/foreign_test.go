@@ -49,7 +49,7 @@ func TestServicesOfOthersAreNotDown(t *testing.T) {
 	c, s, _, _ := operated(t)
 	c.o.Operator, c.o.Public = foreign{s}, foreign{s}
 	want := map[string]struct {
-		operator, state, fact, alarm, mark string
+		operator, found, fact, alarm, mark string
 	}{
 		"https://theirs": {"South", "not ours", "ready", "", "good"},
 		"https://waits":  {"South", "not ours", "not ready", "another organisation's service is not ready", "look"},
@@ -74,8 +74,8 @@ func TestServicesOfOthersAreNotDown(t *testing.T) {
 		if len(p.Alarms) > 0 {
 			alarm = p.Alarms[0].Text
 		}
-		if w := want[p.URL]; p.State != w.state || fact != w.fact || alarm != w.alarm || boxed("Hop", p).Mark != w.mark || p.Up() {
-			t.Errorf("%s: %q %q %q %q, want %v", p.URL, p.State, fact, alarm, boxed("Hop", p).Mark, w)
+		if w := want[p.URL]; p.Found != w.found || fact != w.fact || alarm != w.alarm || boxed("Hop", p).Mark != w.mark || p.Up() {
+			t.Errorf("%s: %q %q %q %q, want %v", p.URL, p.Found, fact, alarm, boxed("Hop", p).Mark, w)
 		}
 	}
 	c.o.Operator = gone{s}

@@ -35,7 +35,7 @@ type step struct {
 // box is a service in few words, a line each.
 type box struct {
 	Name, URL, Owner string
-	State, Mark      string // in a word, and how it is marked: "good", "look", "bad"
+	Status, Mark     string // in a word, and how it is marked: "good", "look", "bad"
 	Theirs           bool
 	Lines            []string // backlog, certificate, disk, as far as it tells them
 }
@@ -48,17 +48,17 @@ func mapped(plans []plan.Plan, all []party, analyzer string, list []analyzerd.Pl
 	find := func(name, url string) box {
 		i := slices.IndexFunc(all, func(p party) bool { return p.URL == url })
 		if i < 0 {
-			return box{Name: name, URL: url, State: "no address", Mark: "look"}
+			return box{Name: name, URL: url, Status: "no address", Mark: "look"}
 		}
 		return boxed(name, all[i])
 	}
 	c := chart{Analyzer: find("Analyzer", analyzer)}
-	states := map[analyzerd.State]int{}
+	counts := map[analyzerd.Status]int{}
 	for _, p := range list {
-		states[p.Standing()]++
+		counts[p.Standing()]++
 	}
-	c.Open = states[analyzerd.Open]
-	c.Analyzer.Lines = append(c.Analyzer.Lines, fmt.Sprintf("%d collecting, %d counting", c.Open, states[analyzerd.Closed]), fmt.Sprintf("%d published, %d withheld", states[analyzerd.Released], states[analyzerd.Withheld]))
+	c.Open = counts[analyzerd.Open]
+	c.Analyzer.Lines = append(c.Analyzer.Lines, fmt.Sprintf("%d collecting, %d counting", c.Open, counts[analyzerd.Closed]), fmt.Sprintf("%d published, %d withheld", counts[analyzerd.Released], counts[analyzerd.Withheld]))
 	seen := map[string]bool{}
 	for _, p := range plans {
 		for _, way := range p.Route.Ways() {
@@ -112,20 +112,20 @@ func mixed(times int) string {
 
 // boxed returns a service in few words.
 func boxed(name string, p party) box {
-	b := box{Name: name, URL: p.URL, Owner: p.Operator, State: p.State, Mark: "bad", Theirs: p.Theirs()}
+	b := box{Name: name, URL: p.URL, Owner: p.Operator, Status: p.Found, Mark: "bad", Theirs: p.Theirs()}
 	wants := slices.ContainsFunc(p.Alarms, func(a alarm) bool { return a.Seen == "" })
 	switch {
 	case p.Draining != "":
-		b.State, b.Mark = "drains", "look"
+		b.Status, b.Mark = "drains", "look"
 	case p.Up() && wants:
-		b.State, b.Mark = "look", "look"
+		b.Status, b.Mark = "look", "look"
 	case p.Up():
-		b.State, b.Mark = "up", "good"
-	case p.State == stateNotOurs && p.Ready:
-		b.State, b.Mark = "ready", "good"
-	case p.State == stateNotOurs:
-		b.State, b.Mark = "not ready", "look"
-	case p.State == stateNoToken:
+		b.Status, b.Mark = "up", "good"
+	case p.Found == foundNotOurs && p.Ready:
+		b.Status, b.Mark = "ready", "good"
+	case p.Found == foundNotOurs:
+		b.Status, b.Mark = "not ready", "look"
+	case p.Found == foundNoToken:
 		b.Mark = "look"
 	}
 	if p.Status == nil {

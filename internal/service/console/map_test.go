@@ -73,7 +73,7 @@ func collected(t *testing.T) (*Console, organisations) {
 	return c, o
 }
 
-// Each service is a box with its owner, its state and a line for each thing that it tells; whose it is not
+// Each service is a box with its owner, its status and a line for each thing that it tells; whose it is not
 // says no more than that it is ready.
 func TestServicesStandOnAMap(t *testing.T) {
 	c, o := collected(t)
@@ -98,7 +98,7 @@ func TestServicesStandOnAMap(t *testing.T) {
 		return mapped(plans, c.withLog(t.Context(), c.parties(t.Context(), of)), base, list)
 	}
 	said := func(b box) string {
-		return fmt.Sprintf("%s of %q: %s (%s) %v %q", b.Name, b.Owner, b.State, b.Mark, b.Theirs, b.Lines)
+		return fmt.Sprintf("%s of %q: %s (%s) %v %q", b.Name, b.Owner, b.Status, b.Mark, b.Theirs, b.Lines)
 	}
 	m := read()
 	const north, south = "Nordlicht Foundation", "Südhafen University"
@@ -128,7 +128,7 @@ func TestServicesStandOnAMap(t *testing.T) {
 		t.Errorf("edges %q, %d open", got, m.Open)
 	}
 	o.down["https://helper.south.example"] = true
-	if b := read().Lanes[0].Steps[1].Box; b.State != "down" || b.Mark != "bad" || len(b.Lines) > 0 {
+	if b := read().Lanes[0].Steps[1].Box; b.Status != "down" || b.Mark != "bad" || len(b.Lines) > 0 {
 		t.Errorf("a helper that is down: %+v", b)
 	}
 }

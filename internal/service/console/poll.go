@@ -112,8 +112,8 @@ type roomView struct {
 	Code       template.HTML
 	Address    string
 	Plan       string
-	State      analyzerd.State
-	Standing   analyzerd.State // as people are told
+	Status     analyzerd.Status
+	Standing   analyzerd.Status // as people are told
 	Closing    string
 	Joined     int
 	Progress   *progress
@@ -140,12 +140,12 @@ func (c *Console) roomView(ctx context.Context) (roomView, error) {
 	if one, err := c.analyzer.plan(ctx, v.Plan); err == nil {
 		v.Result, _ = price(one.promise.Statements)
 	}
-	v.State, v.Reason, v.Withdrawal, v.Closing = now.State, now.Reason, now.Withdrawal, closing(now, c.o.Now())
-	if _, is := c.closing.Load(v.Plan); is && v.State == analyzerd.Open {
-		now.State, v.State, v.Closing = analyzerd.Closed, analyzerd.Closed, ""
+	v.Status, v.Reason, v.Withdrawal, v.Closing = now.Status, now.Reason, now.Withdrawal, closing(now, c.o.Now())
+	if _, is := c.closing.Load(v.Plan); is && v.Status == analyzerd.Open {
+		now.Status, v.Status, v.Closing = analyzerd.Closed, analyzerd.Closed, ""
 	}
 	v.Standing = now.Standing()
-	switch v.State {
+	switch v.Status {
 	case analyzerd.Open:
 		v.Progress = c.progress(ctx, p)
 	case analyzerd.Released:

@@ -86,7 +86,7 @@ func (c *Console) release(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if p.State != analyzerd.Released {
+	if p.Status != analyzerd.Released {
 		http.Redirect(w, r, "/plans/"+p.Plan, http.StatusSeeOther)
 		return nil
 	}

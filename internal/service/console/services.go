@@ -29,12 +29,12 @@ type Operator interface {
 // What a service is found to be. Down is one that no connection leads to, and no other: of what others run
 // there is only what they tell everybody.
 const (
-	stateUp      = "up"
-	stateNotOurs = "not ours"
-	stateNoToken = "no token" // it is our operator's, and its token is not here
-	stateFailing = "failing"  // it answers, and does not tell its status
-	stateSilent  = "silent"   // it does not answer in time
-	stateDown    = "down"
+	foundUp      = "up"
+	foundNotOurs = "not ours"
+	foundNoToken = "no token" // it is our operator's, and its token is not here
+	foundFailing = "failing"  // it answers, and does not tell its status
+	foundSilent  = "silent"   // it does not answer in time
+	foundDown    = "down"
 )
 
 // roleLog is what a log does, which no plan names: the analyzer tells it.
@@ -67,7 +67,7 @@ func (all *places) add(url, operator, role string) {
 type party struct {
 	URL, Operator string
 	Roles         []string
-	State         string
+	Found         string // in a word
 	Ready         bool   // it takes work, as far as it tells us
 	Failed        string // why it tells nothing
 	Status        *serve.Status
@@ -80,10 +80,10 @@ type party struct {
 }
 
 // Up reports whether a service tells its status.
-func (p party) Up() bool { return p.State == stateUp }
+func (p party) Up() bool { return p.Found == foundUp }
 
 // Theirs reports whether another organisation has a service.
-func (p party) Theirs() bool { return p.State == stateNotOurs }
+func (p party) Theirs() bool { return p.Found == foundNotOurs }
 
 // alarm is what a service wants looked at.
 type alarm struct {
@@ -156,7 +156,7 @@ func (c *Console) parties(ctx context.Context, of places) []party {
 	}
 	for i, p := range all {
 		if p.Theirs() && ours[p.Operator] {
-			all[i].State = stateNoToken
+			all[i].Found = foundNoToken
 			all[i].Facts = append(p.Facts, serve.Fact{Name: "token", Value: "none is here: add its address and token to the file of tokens"})
 		}
 	}
@@ -190,7 +190,7 @@ func (c *Console) ask(ctx context.Context, p *party) {
 		c.unread(ctx, p, err)
 		return
 	}
-	p.State, p.Ready, p.Status, p.Facts, p.Keys, p.Uptime = stateUp, true, &st, st.Facts, keysOf(st), span(st.Now.Sub(st.Since))
+	p.Found, p.Ready, p.Status, p.Facts, p.Keys, p.Uptime = foundUp, true, &st, st.Facts, keysOf(st), span(st.Now.Sub(st.Since))
 	if !st.Draining.IsZero() {
 		p.Draining = moment(st.Draining)
 	}
@@ -212,7 +212,7 @@ func (c *Console) unread(ctx context.Context, p *party, err error) {
 	problem, answered := errors.AsType[*wire.Problem](err)
 	refused := answered && problem.Code == wire.Unauthenticated
 	if refused && !c.o.Operator.Opens(p.URL) {
-		who, p.State = "another organisation's service", stateNotOurs
+		who, p.Found = "another organisation's service", foundNotOurs
 		_, err = c.o.Public.Get(ctx, p.URL+"/readyz")
 		if _, answered = errors.AsType[*wire.Problem](err); err == nil || answered {
 			p.Ready = err == nil
@@ -228,16 +228,16 @@ func (c *Console) unread(ctx context.Context, p *party, err error) {
 	unreached, is := errors.AsType[*url.Error](err)
 	switch {
 	case is && unreached.Timeout():
-		p.State = stateSilent
+		p.Found = foundSilent
 		wants("does not answer", "See whether its machine is busy, and whether this machine reaches its address.")
 	case is:
-		p.State = stateDown
+		p.Found = foundDown
 		wants("cannot be reached", "See whether it runs, and whether this machine reaches its address.")
 	case refused:
-		p.State = stateFailing
+		p.Found = foundFailing
 		wants("refuses its token", "Draw another one at the service, and put it into the file of tokens.")
 	default:
-		p.State = stateFailing
+		p.Found = foundFailing
 		wants("does not tell its status", "Look at the service's log.")
 	}
 }

@@ -183,7 +183,7 @@ func (a *reader) followed(ctx context.Context, all []analyzerd.Plan) (rounds []t
 	read, places := make([]*trended, len(all)), make(chan struct{}, atOnce)
 	var reading sync.WaitGroup
 	for i, p := range all {
-		if p.State == analyzerd.Released && p.Withdrawal == nil {
+		if p.Status == analyzerd.Released && p.Withdrawal == nil {
 			places <- struct{}{}
 			reading.Go(func() {
 				defer func() { <-places }()

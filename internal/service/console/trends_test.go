@@ -165,7 +165,7 @@ func BenchmarkYearOfFifty(b *testing.B) {
 	first := s.plans[0]
 	for i := range s.plans[1:] { // whose numbers are those of the first
 		of := &s.plans[i+1]
-		of.State, of.Formats = first.State, first.Formats
+		of.Status, of.Formats = first.Status, first.Formats
 		for _, format := range []string{"json", sheets.CountsFile} {
 			text := s.answers[base+"/v1/releases/"+first.Plan+"."+format]
 			s.answers[base+"/v1/releases/"+of.Plan+"."+format] = bytes.ReplaceAll(text, []byte(first.Plan), []byte(of.Plan))

@@ -100,7 +100,7 @@ func TestAWithdrawnCollectionSaysSo(t *testing.T) {
 
 	// What all rounds say together rests on each of them.
 	for i := range s.plans {
-		if one := &s.plans[i]; one.Study == study && one.State == analyzerd.Released {
+		if one := &s.plans[i]; one.Study == study && one.Status == analyzerd.Released {
 			one.Formats = append(one.Formats, "study.json", "study.html")
 			hash, _ := wire.ParsePlanName(one.Plan)
 			s.answers[base+wire.ReleasePath(hash, "study.html")] = []byte("<!doctype html>")
@@ -111,7 +111,7 @@ func TestAWithdrawnCollectionSaysSo(t *testing.T) {
 			}
 		}
 	}
-	if got := (analyzerd.Plan{State: analyzerd.Open}).Standing(); got != analyzerd.Open {
+	if got := (analyzerd.Plan{Status: analyzerd.Open}).Standing(); got != analyzerd.Open {
 		t.Errorf("an open plan stands as %s", got)
 	}
 }

@@ -25,7 +25,7 @@ var funcs = template.FuncMap{
 	"number":  func(n int) string { return numerals.FormatNumber(float64(n)) },
 	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"moment":  moment,
-	"words":   stateWords,
+	"words":   statusWords,
 	"lower":   strings.ToLower,
 	"upper":   func(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] },
 	"percent": func(x float64) string { return fmt.Sprintf("%.2f%%", 100*min(1, max(0, x))) },
@@ -38,8 +38,8 @@ var funcs = template.FuncMap{
 
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
 
-// stateWords returns a state as people say it.
-func stateWords(s analyzerd.State) string {
+// statusWords returns a status as people say it.
+func statusWords(s analyzerd.Status) string {
 	switch s {
 	case analyzerd.Open:
 		return "collecting"
@@ -75,7 +75,7 @@ func span(d time.Duration) string {
 // closing returns when a collection closes, beside now.
 func closing(p analyzerd.Plan, now time.Time) string {
 	switch {
-	case p.State != analyzerd.Open:
+	case p.Status != analyzerd.Open:
 		return ""
 	case p.Closes.IsZero():
 		return "closes when told"

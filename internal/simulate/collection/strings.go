@@ -58,7 +58,7 @@ func compareStrings(r *measure.Result, learned question.Model, truth *results.Tr
 	r.Found, r.FalseFound = len(m.Found), &falseFound
 	var errors measure.Errors
 	errors.Add(right, func(i int) int { return of[i] })
-	errors.State(r.CountErrors, r.Survey)
+	errors.Into(r.CountErrors, r.Survey)
 	top := measure.Largest(len(m.Found), measure.TopCells, func(i int) float64 { return m.Found[i].Count.Mean })
 	counts := make([]estimate.Value, len(m.Found))
 	for i, f := range m.Found {

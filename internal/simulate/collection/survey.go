@@ -219,7 +219,7 @@ func compare(r *measure.Result, p plan.Plan, m *histogram.Model, truth *results.
 		table.Top = measure.Top(top, t.Name, t.Values, func(i, _ int) (low, high float64) { return all[i][0], all[i][1] }, known)
 		r.Tables = append(r.Tables, table)
 	}
-	errors.State(r.CountErrors, r.Survey)
+	errors.Into(r.CountErrors, r.Survey)
 	if len(r.Tables) > 0 {
 		r.Top = r.Tables[0].Top
 	}

@@ -97,7 +97,7 @@ func compareTables(r *measure.Result, learned question.Model, truth *results.Tru
 		c.OffColumns += off(func(i int) float64 { return x[i/wide] * y[i%wide] / n })
 		c.OffIndependent += off(func(i int) float64 { return truth.Columns[a][i/wide] * truth.Columns[b][i%wide] / n })
 	}
-	errors.State(r.CountErrors, r.Survey)
+	errors.Into(r.CountErrors, r.Survey)
 	c.RMSE, c.Covered = math.Sqrt(squares/cells), covered/cells
 	c.Cells = int(cells)
 	r.Crosstabs = c

@@ -37,8 +37,8 @@ func (e *Errors) Add(estimates []estimate.Value, truth func(i int) int) (rmse, l
 	return math.Sqrt((e.positive - before) / float64(max(1, len(estimates)))), linf
 }
 
-// State writes them into what is said of counts, and of a survey where there is one.
-func (e *Errors) State(c *CountErrors, s *Survey) {
+// Into writes them into what is said of counts, and of a survey where there is one.
+func (e *Errors) Into(c *CountErrors, s *Survey) {
 	root := func(squares float64) float64 { return math.Sqrt(squares / float64(max(1, e.cells))) }
 	c.RMSE, c.Unbiased, c.Linf = root(e.positive), root(e.raw), e.largest
 	if e.Most > 0 {

@@ -373,7 +373,7 @@ func (w *town) takeLedgers() {
 		}
 		w.said[[32]byte{byte(d)}] = &contribution{
 			plan: w.signed.Plan.Hash(), who: deviceName(d), cell: int(cell), instance: uint16(p.Instance), crowd: uint32(e.Crowd),
-			kept: p.State == client.Sent, at: true,
+			kept: p.Status == client.Sent, at: true,
 		}
 	}
 }

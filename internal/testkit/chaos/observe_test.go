@@ -342,7 +342,7 @@ func (w *world) readLedger(d int) {
 	// What the device takes for sent was acknowledged.
 	for _, e := range l.Entries {
 		for _, p := range e.Parts {
-			if p.State == client.Sent && !slices.ContainsFunc(slices.Collect(maps.Values(w.said)), func(c *contribution) bool {
+			if p.Status == client.Sent && !slices.ContainsFunc(slices.Collect(maps.Values(w.said)), func(c *contribution) bool {
 				return c.who == deviceName(d) && c.kept && int(c.instance) == p.Instance && fmt.Sprintf("%x", c.plan) == e.Plan
 			}) {
 				w.violation("%s takes for sent what nobody has acknowledged", deviceName(d))

@@ -140,7 +140,7 @@ func (w *world) sentOne(d int) bool {
 		w.violation("ledger of %s: %v", deviceName(d), err)
 		return false
 	}
-	return len(l.Entries) == 1 && len(l.Entries[0].Parts) == 1 && l.Entries[0].Parts[0].State == client.Sent
+	return len(l.Entries) == 1 && len(l.Entries[0].Parts) == 1 && l.Entries[0].Parts[0].Status == client.Sent
 }
 
 // sumOf opens what the leader gives of a crowd, as the analyzer does; nil: nothing.

@@ -258,10 +258,10 @@ func (w *withdrawing) charged(tb testing.TB, d int) {
 			tb.Errorf("device %d was charged %v", d, e.Charge)
 		}
 		for _, p := range e.Parts {
-			if p.State == client.Waiting && w.now.Before(closes) {
+			if p.Status == client.Waiting && w.now.Before(closes) {
 				tb.Errorf("device %d: an answer to a withdrawn plan waits", d)
 			}
-			if p.State == client.Dropped && strings.Contains(p.Reason, "withdrawn") && !strings.Contains(p.Reason, "wrong question") {
+			if p.Status == client.Dropped && strings.Contains(p.Reason, "withdrawn") && !strings.Contains(p.Reason, "wrong question") {
 				tb.Errorf("device %d is told %q", d, p.Reason)
 			}
 		}

@@ -85,7 +85,7 @@ func TestTheArchiveForC(t *testing.T) {
 			t.Fatalf("%s\n%v", line, err)
 		}
 	}
-	if !strings.HasPrefix(said, `{"ok":{"state":"sent"`) {
+	if !strings.HasPrefix(said, `{"ok":{"status":"sent"`) {
 		t.Errorf("the example says %s", said)
 	}
 	if err := s.End(); err != nil {

@@ -632,7 +632,7 @@ export async function ask(plan: string, publishers: string[], bearer: string, dr
   try {
     return await device.report({ drink }, { consent: true });
   } catch (e) {
-    if (e instanceof DeviceError && e.code === "answered") return { state: "sent", parts: 0 };
+    if (e instanceof DeviceError && e.code === "answered") return { status: "sent", parts: 0 };
     throw e;
   } finally {
     device.close();

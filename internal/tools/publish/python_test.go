@@ -331,7 +331,7 @@ def ask(store: confetti.Store) -> str:
         outcome = device.report(drink="tea")
         if outcome.next is not None:
             return outcome.next.isoformat()
-    return outcome.state
+    return outcome.status
 
 
 def count() -> None:

@@ -31,14 +31,14 @@ async function answer(options, kill) {
     if (kill) setTimeout(() => device.close(), kill);
     const outcome = await device.report({ colour: "green" }, { consent: true }).catch((/** @type {any} */ e) => {
       if (e.code !== "answered") throw e;
-      return { state: "answered" };
+      return { status: "answered" };
     });
     const reported = performance.now() - began - opened;
     const { entries } = await device.ledger();
     device.close();
-    return { state: outcome.state, entries: entries.length, sent: entries[0]?.["parts"][0].state, opened, reported };
+    return { status: outcome.status, entries: entries.length, sent: entries[0]?.["parts"][0].status, opened, reported };
   } catch (e) {
-    return { state: /** @type {any} */ (e).code, why: String(e) };
+    return { status: /** @type {any} */ (e).code, why: String(e) };
   }
 }
 
@@ -62,8 +62,8 @@ test("devices in a browser that is killed answer once", { skip: why, timeout: 90
     const before = {};
     for (let i = 0; i < devices; i++) {
       const a = await tab.evaluate(answer, options(i), i % 2 ? 1 + 25 * i : 0);
-      before[a.state] = (before[a.state] ?? 0) + 1;
-      assert.ok(a.state === "sent" || a.state === "ended", a.why);
+      before[a.status] = (before[a.status] ?? 0) + 1;
+      assert.ok(a.status === "sent" || a.status === "ended", a.why);
       if (i === 0) console.log(`opened in ${a.opened?.toFixed(0)} ms, reported in ${a.reported?.toFixed(0)} ms`);
     }
     console.log("before the browser was killed", before);
@@ -75,7 +75,7 @@ test("devices in a browser that is killed answer once", { skip: why, timeout: 90
     ({ browser, tab } = await start());
     for (let i = 0; i <= devices; i++) {
       const a = await tab.evaluate(answer, options(i), 0);
-      assert.ok(a.state === "sent" || a.state === "delivered" || a.state === "answered", a.why);
+      assert.ok(a.status === "sent" || a.status === "delivered" || a.status === "answered", a.why);
       assert.deepEqual([a.entries, a.sent], [1, "sent"], `device ${i}`);
     }
     assert.ok((before["sent"] ?? 0) >= devices / 2);

@@ -28,11 +28,11 @@ test("a device answers once, with consent", { skip: why }, async () => {
   await assert.rejects(device.report({ colour: "green" }), { code: "not-opted-in" });
   await assert.rejects(device.report({ color: "green" }, { consent: true }), /no answer to "colour"/);
   const { said, ...outcome } = await device.report({ colour: "green" }, { consent: true });
-  assert.deepEqual(outcome, { state: "sent", parts: 0, fits: true });
+  assert.deepEqual(outcome, { status: "sent", parts: 0, fits: true });
   await assert.rejects(device.report({ colour: "red" }), { code: "answered" });
   const ledger = await device.ledger();
   assert.equal(ledger.entries.length, 1);
-  assert.equal(ledger.entries[0]?.["parts"][0].state, "sent");
+  assert.equal(ledger.entries[0]?.["parts"][0].status, "sent");
   assert.match(ledger.words, /Which colour do you like best\?/);
   assert.match(said ?? "", /the coin's$|^nothing, as happens by chance$/);
   assert.equal(ledger.entries[0]?.["said"], said);
@@ -61,7 +61,7 @@ test("the lines of docs/browsers.md answer, are told, and destroy what waits", {
   const { asked, outcome, device } = await run((/** @type {any} */ o) => open({ ...o, delay: 0 }, memory), of.plan, of.publishers, of.bearer, off,
     { log: (/** @type {string} */ text) => said.push(text) }, (/** @type {string} */ name, /** @type {() => void} */ f) => { if (name === "pagehide") leaves.push(f); });
   assert.equal(asked.title, "Which colour do you like best?");
-  assert.equal(outcome.state, "sent");
+  assert.equal(outcome.status, "sent");
   assert.match(said[0] ?? "", /the coin's$|^nothing, as happens by chance$/);
   await off.onclick();
   assert.equal((await device.ledger()).opted_in, false);
@@ -90,12 +90,12 @@ test("what cannot be sent waits, and opting out destroys it", { skip: why }, asy
   refused.close();
   const device = await open({ ...options(2 * each + 1), delay: 3600 }, new Memory());
   const outcome = await device.report({ colour: "green" }, { consent: true });
-  assert.equal(outcome.state, "waiting");
+  assert.equal(outcome.status, "waiting");
   assert.equal(outcome.parts, 1);
   assert.equal(outcome.fits, true);
   await device.optOut();
   await assert.rejects(device.deliver(), { code: "dropped" });
-  assert.equal((await device.ledger()).entries[0]?.["parts"][0].state, "dropped");
+  assert.equal((await device.ledger()).entries[0]?.["parts"][0].status, "dropped");
   device.close();
 });
 
@@ -138,13 +138,13 @@ test("devices that are killed at every operation on their store answer once", { 
     memory.last = 0;
     const device = await open(options(i), memory);
     try {
-      assert.match((await device.report(answers, { consent: true })).state, /^(sent|delivered)$/);
+      assert.match((await device.report(answers, { consent: true })).status, /^(sent|delivered)$/);
     } catch (error) {
       assert.equal(/** @type {any} */ (error).code, "answered");
     }
     const { entries } = await device.ledger();
     assert.equal(entries.length, 1);
-    assert.equal(entries[0]?.["parts"][0].state, "sent");
+    assert.equal(entries[0]?.["parts"][0].status, "sent");
     device.close();
   };
   const workers = Array.from({ length: 3 }, async () => {

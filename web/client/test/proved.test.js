@@ -20,6 +20,6 @@ test("a vector is proved to be no longer than the plan says", { skip: why }, asy
     const device = await open({ plan, publishers: [JSON.parse(plan).publisher], bearer: tokens[first + i] ?? "", delay: 0 }, new Memory());
     t.after(() => device.close()); // or Node waits for it
     const outcome = await device.report({ features, class: "coffee" }, { consent: true });
-    assert.equal(outcome.state, i < 2 ? "sent" : "unfit");
+    assert.equal(outcome.status, i < 2 ? "sent" : "unfit");
   }
 });

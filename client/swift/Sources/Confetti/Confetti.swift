@@ -216,9 +216,9 @@ public final class Device: Sendable {
     }
 
     private static func outcome(_ answer: UnsafeMutablePointer<CChar>) throws -> Outcome {
-        struct Told: Decodable { let state: String; let parts: Int; let next: Date?; let why, said, code: String? }
+        struct Told: Decodable { let status: String; let parts: Int; let next: Date?; let why, said, code: String? }
         let t = try take(answer, as: Told.self)
-        switch t.state {
+        switch t.status {
         case "sent": return .sent(said: t.said)
         case "unfit": return .unfit(said: t.said)
         case "delivered": return .delivered(said: t.said)

@@ -173,7 +173,7 @@ type seen struct {
 
 type shownPart struct {
 	Instance int       `json:"instance"`
-	State    string    `json:"state"`
+	Status   string    `json:"status"`
 	Ended    time.Time `json:"ended,omitzero"`
 	Reason   string    `json:"reason,omitempty"`
 	Messages []string  `json:"messages"` // bodies in hexadecimal
@@ -191,7 +191,7 @@ func ledgerView(l *client.Ledger, prior float64) shownLedger {
 			one.Observers = append(one.Observers, seen{s, [2]float64{low, high}})
 		}
 		for _, p := range e.Parts {
-			part := shownPart{Instance: p.Instance, State: string(p.State), Ended: p.Ended, Reason: p.Reason, Messages: []string{}}
+			part := shownPart{Instance: p.Instance, Status: string(p.Status), Ended: p.Ended, Reason: p.Reason, Messages: []string{}}
 			for _, m := range p.Messages {
 				part.Messages = append(part.Messages, hex.EncodeToString(m))
 			}

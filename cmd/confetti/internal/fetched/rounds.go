@@ -23,19 +23,19 @@ import (
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
-// statesFile has what the analyzer says of each round of a study.
-const statesFile = "rounds.json"
+// progressFile has what the analyzer says of each round of a study.
+const progressFile = "rounds.json"
 
 // mostCounts is how many values of a round are read.
 const mostCounts = 200_000
 
-// SaveStates writes what the analyzer says of each round beside the releases, for Seasons.
-func SaveStates(dir string, rounds []progress.Plan) error {
+// SaveProgress writes what the analyzer says of each round beside the releases, for Seasons.
+func SaveProgress(dir string, rounds []progress.Plan) error {
 	text, err := json.MarshalIndent(rounds, "", "  ")
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(dir, 0o755), atomicfile.Replace(filepath.Join(dir, statesFile), append(text, '\n'), 0o644))
+	return errors.Join(os.MkdirAll(dir, 0o755), atomicfile.Replace(filepath.Join(dir, progressFile), append(text, '\n'), 0o644))
 }
 
 // Study is what rounds are of.
@@ -76,7 +76,7 @@ func readRounds(dir string) (of Study, rounds []trend.Round, err error) {
 	if err != nil {
 		return of, nil, err
 	}
-	states, err := readStates(dir)
+	told, err := readProgress(dir)
 	if err != nil {
 		return of, nil, err
 	}
@@ -106,15 +106,15 @@ func readRounds(dir string) (of Study, rounds []trend.Round, err error) {
 		} else if of.Name != signed.Plan.Round.Study {
 			return of, nil, fmt.Errorf("%s is a round of another study than the others in %s", folder, dir)
 		}
-		if i := slices.IndexFunc(states, func(p progress.Plan) bool { return p.Plan == signed.Plan.Name() }); i >= 0 && states[i].Withdrawal != nil {
-			one = trend.Round{Number: one.Number, Times: one.Times, Missing: states[i].Missing()}
+		if i := slices.IndexFunc(told, func(p progress.Plan) bool { return p.Plan == signed.Plan.Name() }); i >= 0 && told[i].Withdrawal != nil {
+			one = trend.Round{Number: one.Number, Times: one.Times, Missing: told[i].Missing()}
 		}
 		rounds = append(rounds, one)
 	}
 	if of.Name == "" {
 		return of, nil, fmt.Errorf("there is no release of a round in %s: get them with confetti study fetch", dir)
 	}
-	for _, p := range states {
+	for _, p := range told {
 		has := slices.ContainsFunc(rounds, func(r trend.Round) bool { return r.Number == p.Round })
 		if why := p.Missing(); !has && p.Study == of.Name && why != "" {
 			rounds = append(rounds, trend.Round{Number: p.Round, Times: plan.Times{Closes: p.Closes}, Missing: why})
@@ -126,9 +126,9 @@ func readRounds(dir string) (of Study, rounds []trend.Round, err error) {
 	return of, rounds, nil
 }
 
-// readStates reads what the analyzer said of the rounds, nothing where nobody asked it.
-func readStates(dir string) (all []progress.Plan, err error) {
-	text, err := atomicfile.Read(filepath.Join(dir, statesFile))
+// readProgress reads what the analyzer said of the rounds, nothing where nobody asked it.
+func readProgress(dir string) (all []progress.Plan, err error) {
+	text, err := atomicfile.Read(filepath.Join(dir, progressFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -136,7 +136,7 @@ func readStates(dir string) (all []progress.Plan, err error) {
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, statesFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, progressFile), err)
 	}
 	return all, nil
 }

@@ -54,7 +54,7 @@ func (x *team) fetched(season signedSeason) (dir string, released int) {
 	x.must(err)
 	rounds = slices.DeleteFunc(rounds, func(p progress.Plan) bool { return p.Study != season.Study })
 	for _, r := range rounds {
-		if r.State != progress.Released {
+		if r.Status != progress.Released {
 			x.t.Logf("season %s, round %d: %s %s", season.Name, r.Round, r.Standing(), r.Reason)
 			continue
 		}
@@ -70,7 +70,7 @@ func (x *team) fetched(season signedSeason) (dir string, released int) {
 			x.must(os.WriteFile(filepath.Join(folder, file), text, 0o600))
 		}
 	}
-	x.must(fetched.SaveStates(dir, rounds))
+	x.must(fetched.SaveProgress(dir, rounds))
 	return dir, released
 }
 

@@ -70,23 +70,23 @@ func (c planClose) Run(std terminal.Streams) error {
 	if len(left) > 0 {
 		return c.remains(std, signed.Plan, append(left, analyzer))
 	}
-	state, err := s.Verdict(ctx, signed.Plan)
+	verdict, err := s.Verdict(ctx, signed.Plan)
 	switch {
 	case errors.Is(err, services.ErrNotOurs):
 		return c.remains(std, signed.Plan, []plans.Party{analyzer})
 	case err != nil:
 		return err
-	case state.State == progress.Withheld:
-		return fmt.Errorf("nothing is released: %s", state.Reason)
+	case verdict.Status == progress.Withheld:
+		return fmt.Errorf("nothing is released: %s", verdict.Reason)
 	}
-	return c.Print(std, closed{Plan: signed.Plan.Name(), State: string(state.State)}, "%s; to get the release:\n  confetti release fetch %s\n", sanitize.Text(string(state.State)), c.again())
+	return c.Print(std, closed{Plan: signed.Plan.Name(), Status: string(verdict.Status)}, "%s; to get the release:\n  confetti release fetch %s\n", sanitize.Text(string(verdict.Status)), c.again())
 }
 
 // closed is how far a collection is closed.
 type closed struct {
-	Plan  string `json:"plan"`
-	State string `json:"state"`
-	Open  []open `json:"open,omitempty"` // services that are not closed yet, the analyzer last
+	Plan   string `json:"plan"`
+	Status string `json:"status"`
+	Open   []open `json:"open,omitempty"` // services that are not closed yet, the analyzer last
 }
 
 // open is a service that its own operator closes.
@@ -98,7 +98,7 @@ type open struct {
 
 // remains says who must close the collection too, the analyzer last, and what to send them.
 func (c planClose) remains(std terminal.Streams, p plan.Plan, left []plans.Party) error {
-	out, result := c.Words(std), closed{Plan: p.Name(), State: string(progress.Open)}
+	out, result := c.Words(std), closed{Plan: p.Name(), Status: string(progress.Open)}
 	for _, party := range left {
 		result.Open = append(result.Open, open{party.Name, party.Role, party.URL})
 		when := ""

@@ -47,7 +47,7 @@ func (c makeLedger) open() (*curator.Ledger, error) {
 // holding says of every release of a table whose rows are counted, and where it goes.
 type holding struct {
 	People     string  `help:"Whose rows these are, by a name of yours: their budget goes by it, whatever the file is called." required:"" placeholder:"NAME"`
-	AsOf       string  `help:"The state of the table, by a name of yours. The same question of the same state is answered by the release that was kept." required:"" placeholder:"NAME"`
+	AsOf       string  `help:"The version of the table, by a name of yours. The same question of the same version is answered by the release that was kept." required:"" placeholder:"NAME"`
 	Holder     string  `help:"Who holds the table, for the page." default:"the holder of the table" placeholder:"NAME"`
 	CapEpsilon float64 `help:"Of all releases of these people together, fixed with the first; 3 without it." placeholder:"E"`
 	CapDelta   float64 `help:"The same; 1e-5 without it." placeholder:"D"`
@@ -76,7 +76,7 @@ func (c holding) publish(std terminal.Streams, proto *protocol.Protocol, text []
 		}
 		fmt.Fprintln(std.Err, "note: this was asked before, and is shown as it was kept; nothing is charged")
 		if charged.Changed {
-			fmt.Fprintln(std.Err, "note: the table is not the one that was counted then: give its state another name with --as-of, which is charged")
+			fmt.Fprintln(std.Err, "note: the table is not the one that was counted then: give its version another name with --as-of, which is charged")
 		}
 	} else if err := draw(charged); err != nil {
 		return err
@@ -245,7 +245,7 @@ func distinct(list string) (values []string) {
 func show(std terminal.Streams, kept, out string) error {
 	files, err := os.ReadDir(kept)
 	if err != nil {
-		return fmt.Errorf("the release that the ledger has is not where it was kept: %w: put it back from a backup, or ask as of another state, which is charged", err)
+		return fmt.Errorf("the release that the ledger has is not where it was kept: %w: put it back from a backup, or ask as of another version, which is charged", err)
 	}
 	slices.SortFunc(files, func(a, b fs.DirEntry) int {
 		return cmp.Compare(strings.Count(a.Name(), release.JSONFile), strings.Count(b.Name(), release.JSONFile))
@@ -320,11 +320,11 @@ func (c releaseLedger) Run(std terminal.Streams) error {
 	for _, p := range all {
 		fmt.Fprintf(&b, "%s: at most epsilon %s at delta %s in all (%s); %s of it is spent\n", sanitize.Text(p.Name), account.AtMost(p.Cap.Epsilon, 4), account.AtMost(p.Cap.Delta, 3), cmp.Or(p.Cap.Neighbours, account.Replacement), account.Percent(min(1, min(p.Taken.Box(), p.Taken.Sums()))))
 		for _, e := range p.Have {
-			state := ""
+			shown := ""
 			if !e.Kept {
-				state = ", charged and never shown"
+				shown = ", charged and never shown"
 			}
-			fmt.Fprintf(&b, "  %s  as of %s  %s  epsilon %s%s\n", e.At.Format(time.DateOnly), sanitize.Text(e.AsOf), sanitize.Text(e.Title), account.AtMost(e.Epsilon, 4), state)
+			fmt.Fprintf(&b, "  %s  as of %s  %s  epsilon %s%s\n", e.At.Format(time.DateOnly), sanitize.Text(e.AsOf), sanitize.Text(e.Title), account.AtMost(e.Epsilon, 4), shown)
 		}
 	}
 	_, err = std.Out.Write(b.Bytes())

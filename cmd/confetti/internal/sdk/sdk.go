@@ -52,11 +52,11 @@ func (c Doctor) Run(std terminal.Streams) error {
 				said[i] = "no " + n.Name + ": " + n.Remedy
 			}
 		}
-		state := "ready"
+		status := "ready"
 		if !l.Ready {
-			state = "not yet"
+			status = "not yet"
 		}
-		fmt.Fprintf(&text, "%-8s %-8s %s\n%18s%s\n", l.Name, state, strings.Join(said, "\n"+strings.Repeat(" ", 18)), "", l.Page)
+		fmt.Fprintf(&text, "%-8s %-8s %s\n%18s%s\n", l.Name, status, strings.Join(said, "\n"+strings.Repeat(" ", 18)), "", l.Page)
 	}
 	return c.Print(std, map[string]any{"languages": all}, "%s", text.String())
 }

@@ -91,7 +91,7 @@ func stands(r progress.Plan) string {
 	if w := r.Withdrawal; w != nil {
 		return fmt.Sprintf("%s: withdrawn by its publisher at %s: %s", says, w.At.UTC().Format(time.RFC3339), w.Reason)
 	}
-	if r.State == progress.Open {
+	if r.Status == progress.Open {
 		return says + ", closes at " + r.Closes.UTC().Format(time.RFC3339)
 	}
 	if r.Reason != "" {
@@ -124,7 +124,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 		return err
 	}
 	for _, r := range rounds {
-		if r.State != progress.Released {
+		if r.Status != progress.Released {
 			fmt.Fprintf(c.Words(std), "round %d is %s\n", r.Round, sanitize.Text(stands(r)))
 			continue
 		}
@@ -132,7 +132,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 			return err
 		}
 	}
-	if err := errors.Join(c.saveRounds(rounds), fetched.SaveStates(c.Out, rounds)); err != nil {
+	if err := errors.Join(c.saveRounds(rounds), fetched.SaveProgress(c.Out, rounds)); err != nil {
 		return err
 	}
 	newest, err := s.NextRound(ctx, signed)
@@ -151,7 +151,7 @@ func (c studyFetch) Run(std terminal.Streams) error {
 // saveRounds writes the table of a study that counts events, from the newest release, which tells of all rounds.
 func (c studyFetch) saveRounds(rounds []progress.Plan) error {
 	for _, r := range slices.Backward(rounds) {
-		if r.State != progress.Released {
+		if r.Status != progress.Released {
 			continue
 		}
 		newest, err := releases.Open(filepath.Join(c.Out, fmt.Sprintf("round-%d", r.Round)))

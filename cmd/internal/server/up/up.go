@@ -157,8 +157,8 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Log
 			return err
 		}
 	}
-	state, err := s.Progress(ctx, signed) // an error where it is not registered yet
-	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && state.State != progress.Open
+	told, err := s.Progress(ctx, signed) // an error where it is not registered yet
+	over := !time.Now().Before(signed.Plan.Times.Closes) || err == nil && told.Status != progress.Open
 	if !over {
 		state := ""
 		if signed.Plan.State != "" && (signed.Plan.Round == nil || signed.Plan.Round.Number == 1) {
@@ -207,14 +207,14 @@ func (c Command) attend(ctx context.Context, std terminal.Streams, log *slog.Log
 			return nil
 		case <-time.After(time.Second):
 		}
-		state, err := s.Progress(ctx, signed)
-		if err == nil && !state.Decided.IsZero() && !decided {
+		told, err := s.Progress(ctx, signed)
+		if err == nil && !told.Decided.IsZero() && !decided {
 			decided = true
-			conclude(t, std.Out, state)
+			conclude(t, std.Out, told)
 		}
-		if err == nil && state.Over != "" && !over {
+		if err == nil && told.Over != "" && !over {
 			over = true
-			fmt.Fprintf(std.Out, "\nThe study is over after round %d: %s.\n", state.Round, sanitize.Text(state.Over))
+			fmt.Fprintf(std.Out, "\nThe study is over after round %d: %s.\n", told.Round, sanitize.Text(told.Over))
 		}
 		if next, err := s.NextRound(ctx, signed); err == nil && next != nil {
 			if err := keep(t, *next); err != nil {
@@ -288,9 +288,9 @@ func scarce(t trial.Folder, signed plan.Signed) string {
 }
 
 // conclude says what became of the collection.
-func conclude(t trial.Folder, out io.Writer, state progress.Progress) {
-	if state.State == progress.Withheld {
-		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", sanitize.Text(state.Reason))
+func conclude(t trial.Folder, out io.Writer, told progress.Progress) {
+	if told.Status == progress.Withheld {
+		fmt.Fprintf(out, "\nThe collection is closed, and nothing is released: %s\n", sanitize.Text(told.Reason))
 		return
 	}
 	fmt.Fprintf(out, "\nThe collection is released. Now type:\n  confetti release fetch --dir %s --out %s\n", t, filepath.Join(string(t), "release"))

@@ -12,17 +12,17 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// State is how far a plan has come.
-type State string
+// Status is how far a plan has come.
+type Status string
 
 const (
-	Open     State = "open"   // takes batches
-	Closed   State = "closed" // takes none, and is being written up
-	Failed   State = "failed" // a sum of it can never be had; it is not written up yet
-	Released State = "released"
-	Withheld State = "withheld"
+	Open     Status = "open"   // takes batches
+	Closed   Status = "closed" // takes none, and is being written up
+	Failed   Status = "failed" // a sum of it can never be had; it is not written up yet
+	Released Status = "released"
+	Withheld Status = "withheld"
 	// Withdrawn by its publisher before there was a release, and so for good.
-	Withdrawn State = "withdrawn"
+	Withdrawn Status = "withdrawn"
 )
 
 // Plan is a registered plan as the service tells it.
@@ -30,7 +30,7 @@ type Plan struct {
 	Plan       string    `json:"plan"`
 	Title      string    `json:"title"`
 	Publisher  string    `json:"publisher"`
-	State      State     `json:"state"`
+	Status     Status    `json:"state"`
 	Registered time.Time `json:"registered"`
 	Closes     time.Time `json:"closes,omitzero"`
 	Closed     time.Time `json:"closed,omitzero"`
@@ -61,22 +61,22 @@ func (p Plan) Missing() string {
 	switch {
 	case p.Withdrawal != nil:
 		return fmt.Sprintf("withdrawn on %s: %s", p.Withdrawal.At.UTC().Format("2 January 2006"), p.Withdrawal.Reason)
-	case p.State == Open || p.State == Closed || p.State == Released:
+	case p.Status == Open || p.Status == Closed || p.Status == Released:
 		return ""
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s", p.State, p.Reason), ": ")
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s", p.Status, p.Reason), ": ")
 }
 
-// Standing returns the state that people are told: of a plan that was withdrawn that, whatever was
+// Standing returns the status that people are told: of a plan that was withdrawn that, whatever was
 // published before, and of an open round that some service does not have yet that it is coming.
-func (p Plan) Standing() State {
+func (p Plan) Standing() Status {
 	switch {
 	case p.Withdrawal != nil:
 		return Withdrawn
-	case p.Coming && p.State == Open:
+	case p.Coming && p.Status == Open:
 		return "coming"
 	}
-	return p.State
+	return p.Status
 }
 
 // Progress is how a collection is getting on.

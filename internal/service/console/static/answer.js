@@ -13,7 +13,7 @@ const watch = async () => {
   try {
     const answer = await fetch("/room", { headers: { Accept: "text/html" }, cache: "no-store" });
     const live = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
-    if (live && live.dataset.state !== "open") {
+    if (live && live.dataset.status !== "open") {
       over = true;
       form.hidden = true;
       of("when").hidden = true;
@@ -21,7 +21,7 @@ const watch = async () => {
       live.removeAttribute("id");
       of("result").replaceChildren(document.adoptNode(live));
       of("result").hidden = false;
-      if (live.dataset.state !== "closed") return;
+      if (live.dataset.status !== "closed") return;
     }
   } catch {
     // The next one may get through.
@@ -97,7 +97,7 @@ if (form) {
     chose = value;
     try {
       const outcome = await device.report({ [field]: value }, { consent: true }); // who presses agrees to the price above
-      await show(became[outcome.state] ?? `Safe on this phone, and not sent yet: ${outcome.why ?? ""}`);
+      await show(became[outcome.status] ?? `Safe on this phone, and not sent yet: ${outcome.why ?? ""}`);
     } catch (error) {
       if (error.code === "answered") await show("This phone has answered already.");
       else failed(error);

@@ -8,7 +8,7 @@ async function draw() {
     if (!answer.ok) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
     if (page && page.outerHTML !== live.outerHTML) live.replaceWith(document.adoptNode(page));
-    if (page && page.dataset.state === "released") clearInterval(timer);
+    if (page && page.dataset.status === "released") clearInterval(timer);
   } catch {
     // The next one may get through.
   }

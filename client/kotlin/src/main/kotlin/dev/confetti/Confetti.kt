@@ -143,7 +143,7 @@ class Device private constructor(private val id: Long, asked: Map<String, Any?>)
     private fun outcome(answer: Pointer): Outcome {
         val m = C.take(answer)
         val said = m["said"] as String?
-        return when (m["state"]) {
+        return when (m["status"]) {
             "sent" -> Outcome.Sent(said)
             "unfit" -> Outcome.Unfit(said)
             "delivered" -> Outcome.Delivered(said)
