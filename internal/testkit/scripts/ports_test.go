@@ -12,8 +12,8 @@ import (
 func TestNoPortIsGivenTwice(t *testing.T) {
 	var both [2]blocks
 	t.Cleanup(func() {
-		for _, b := range both {
-			for _, l := range b.held {
+		for i := range both {
+			for _, l := range both[i].held {
 				l.Close()
 			}
 		}
