@@ -11,9 +11,9 @@ const (
 	// few are the examples that stand for all respondents of a round where as many as ESA has take too long. Their choice adds
 	// less than a hundredth to the length of the noise of reports.
 	few = 100
-	// runs of each cell, of one population; where layers learn in public beforehand, they do so once.
+	// runs of a cell, of one population; where layers learn in public beforehand, they do so once.
 	runs = 3
-	// cheap are runs of models that learn their last layer alone.
+	// cheap are ESA's runs, of what ends within ten minutes of a processor so often.
 	cheap = 10
 )
 
@@ -69,7 +69,7 @@ func papersWay(set string, users []int, epsilons ...float64) (cells []experiment
 				g.Population = respondentsOf(set)
 			}
 			g.Rate = rate(g, drift[network(set)])
-			cells = append(cells, experiments.Cell{Gradient: g, Runs: runsOf(set)})
+			cells = append(cells, experiments.Cell{Gradient: g, Runs: runsOf(set, g)})
 		}
 	}
 	return cells
@@ -84,9 +84,11 @@ func standing(set string, rounds int) int {
 	return batches[set][0]
 }
 
-// runsOf returns how often each cell of a set is run.
-func runsOf(set string) int {
-	if set == cifar {
+// runsOf returns how often a cell is run: as often as ESA's where models learn their last layer alone, and where few
+// examples, or no noise, are soon through.
+func runsOf(set string, g experiments.Gradient) int {
+	const soon = 3000 // rounds
+	if set == cifar || g.Examples == few && g.Rounds <= soon || g.Report == experiments.NoPrivacy {
 		return cheap
 	}
 	return runs
@@ -137,7 +139,7 @@ func others(set string) []experiments.Cell {
 	}
 	var cells []experiments.Cell
 	for _, g := range []experiments.Gradient{directed, curator, free, vector} {
-		cells = append(cells, experiments.Cell{Gradient: g, Runs: runsOf(set)})
+		cells = append(cells, experiments.Cell{Gradient: g, Runs: runsOf(set, g)})
 	}
 	return cells
 }
