@@ -23,7 +23,7 @@
 // (WaitingError) while it cannot be sent, or its random delay is not over. It goes with a later Report or Deliver of
 // the same plan, until it expires.
 //
-// Pipeline is encode to seal alone, without ledger, consent and caps. Client uses it, and so do simulations.
+// Pipeline encodes, randomizes, fragments and seals, without ledger, consent and caps. Client uses it, and so do simulations.
 package client
 
 import (
@@ -305,7 +305,7 @@ func (c *Client) spending(a Answer, m *memory, backed *Backed, now time.Time) re
 }
 
 // count writes down how many events an answer says of a study that counts them. In the place of an answer that says
-// more than is left the device sends zeros, as on a day without events: sending nothing would tell.
+// more than is left the device sends what a day without events sends: sending nothing would tell.
 func (c *Client) count(s *spending, l *Ledger, a Answer) {
 	counter, ok := c.pipeline.protocol.Question.(question.Counter)
 	if !ok || c.signed.Study == nil {

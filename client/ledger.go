@@ -27,7 +27,7 @@ type Ledger struct {
 	stamp     any // Store.Stamp of the journal
 }
 
-// Status is how far an entry has come.
+// Status says how far an entry has come.
 type Status string
 
 const (

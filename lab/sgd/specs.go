@@ -13,7 +13,7 @@ const (
 	few = 100
 	// runs of a cell, of one population; where layers learn in public beforehand, they do so once.
 	runs = 3
-	// cheap are ESA's runs, of what ends within ten minutes of a processor so often.
+	// cheap is how often ESA runs a cell, and we one of which so many runs end within ten minutes of a processor.
 	cheap = 10
 )
 

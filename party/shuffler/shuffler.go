@@ -4,7 +4,7 @@
 // In memory, as simulations run it, the entry hop is a Collector; the service's is internal/service/inbox, by the
 // same rules. It counts respondents, deletes some of their contributions where the plan keeps the sizes of crowds
 // private, and holds back crowds that are too small. A Hop follows, and every later hop is a Hop alone: it checks,
-// takes off its layer, orders by a key that nobody keeps, and hands on. A shuffler cannot read what it mixes, nor tell a dummy from a report.
+// takes off its layer, orders by a key that is destroyed behind it, and hands on. A shuffler cannot read what it mixes, nor tell a dummy from a report.
 package shuffler
 
 import (

@@ -90,7 +90,7 @@ func newNoised(p plan.Plan, ask plan.Histogram, a attribute) (randomizer, error)
 	return t, nil
 }
 
-// read estimates: of those who were asked with probability share, T holders of a cell count in place
+// read estimates each cell. Of those who were asked with probability share, T holders of a cell count in place
 // of T/share.
 func (t noised) read(counts []uint64, respondents int, share float64) []estimate.Value {
 	if t.sketch != nil {

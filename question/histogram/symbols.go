@@ -103,7 +103,7 @@ func (t *symbols) answered(counts []uint64) int {
 	return int(sum) / t.messages
 }
 
-// read estimates: of those who were asked with probability share, T holders of a cell count
+// read estimates each cell. Of those who were asked with probability share, T holders of a cell count
 // in place of T/share, which adds T (1-share)/share to the variance. Where chance asked nobody, a cell may be anybody's.
 func (t *symbols) read(counts []uint64, respondents int, share float64) []estimate.Value {
 	values := make([]estimate.Value, t.size)

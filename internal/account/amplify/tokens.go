@@ -26,7 +26,7 @@ import (
 // both directions. A greater W, all else equal, lowers every hockey stick: it
 // adds as much to either world.
 //
-// They are none of the single-use tokens of package token.
+// Package token issues single-use tokens, which have nothing to do with these.
 type tokens struct {
 	n          int
 	rate, x, y float64

@@ -43,12 +43,12 @@ func (m SubsetSelection) must() {
 	}
 }
 
-// favour returns that a set holds a given cell with probability W/K.
+// favour returns how a set favours the device's cell; it holds a given one with probability W/K.
 func (m SubsetSelection) favour() favour {
 	return favour{m.Epsilon, float64(m.W) / float64(m.K)}
 }
 
-// support returns these: with Z K = W e^epsilon + K - W a report holds the device's cell with
+// support returns how likely a report holds a cell. With Z K = W e^epsilon + K - W it holds the device's with
 // probability W e^epsilon/(Z K); a set without it is one of W of the other K-1 cells,
 // a set with it one of W-1.
 func (m SubsetSelection) support() support {

@@ -28,12 +28,7 @@ func (s *Service) decisionsPath(scope [32]byte) string {
 	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.decisions", scope))
 }
 
-// earlierPath returns the name that the file had in earlier versions, which write no more to it.
-func (s *Service) earlierPath(scope [32]byte) string {
-	return filepath.Join(s.o.Folder, fmt.Sprintf("%x.audit", scope))
-}
-
-// decision is a line.
+// decision says what became of one request.
 type decision struct {
 	Hour       time.Time `json:"hour"`
 	Respondent string    `json:"respondent,omitempty"` // none: it could not be told
@@ -74,8 +69,7 @@ func (s *Service) note(p *served, who *serve.Respondent, err error) {
 		line.Outcome = string(web.AsProblem(err).Code)
 	}
 	if who != nil {
-		// The hash keeps the first name of these files, so that a person has one hash in both.
-		hash := s.auth.Secret.Respondent("audit", append(who[:], p.scope[:]...))
+		hash := s.auth.Secret.Respondent("decisions", append(who[:], p.scope[:]...))
 		line.Respondent = hex.EncodeToString(hash[:16])
 	}
 	s.decisions.write(s.decisionsPath(p.scope), line)

@@ -220,18 +220,12 @@ func TestDecisions(t *testing.T) {
 	if err != nil || strings.Contains(string(elsewhere), lines[0].Respondent) {
 		t.Errorf("a person can be followed from plan to plan: %s %v", elsewhere, err)
 	}
-	earlier := p.service.earlierPath(p.plan.Hash())
-	if err := os.WriteFile(earlier, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	p.now = p.plan.Times.Closes.Add(p.service.o.Retention + time.Hour)
 	if err := p.service.Sweep(); err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{path, earlier} {
-		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("decisions outlive the marks: %s: %v", filepath.Base(file), err)
-		}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("decisions outlive the marks: %v", err)
 	}
 }
 

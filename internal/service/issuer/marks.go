@@ -51,7 +51,7 @@ func Make(folder string) error {
 
 // earlier refuses a folder in which an earlier version kept files of its own.
 func earlier(folder string) error {
-	for _, kind := range []string{"*.log", "*.plan", "respondents.key"} {
+	for _, kind := range []string{"*.log", "*.plan", "*.audit", "respondents.key"} {
 		old, err := filepath.Glob(filepath.Join(folder, kind))
 		if err != nil {
 			return fmt.Errorf("issuer: %w", err)

@@ -205,7 +205,7 @@ func TestKilledWriter(t *testing.T) {
 func TestAFolderOfAnEarlierVersion(t *testing.T) {
 	w := newWorld(t)
 	w.service.Close()
-	for _, old := range []string{strings.Repeat("ab", 32) + ".log", strings.Repeat("ab", 32) + ".plan", "respondents.key"} {
+	for _, old := range []string{strings.Repeat("ab", 32) + ".log", strings.Repeat("ab", 32) + ".plan", strings.Repeat("ab", 32) + ".audit", "respondents.key"} {
 		if err := os.WriteFile(filepath.Join(w.options.Folder, old), []byte("text\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

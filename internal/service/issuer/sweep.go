@@ -108,10 +108,8 @@ func (s *Service) remove(ctx context.Context, hash, scope [32]byte) error {
 	if err := s.store.Drop(ctx, shelfName(scope)); err != nil && !errors.Is(err, keep.ErrMissing) {
 		return explained(err)
 	}
-	for _, path := range []string{s.decisionsPath(scope), s.earlierPath(scope)} {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("issuer: %w", err)
-		}
+	if err := os.Remove(s.decisionsPath(scope)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("issuer: %w", err)
 	}
 	return nil
 }

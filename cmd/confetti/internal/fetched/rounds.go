@@ -23,7 +23,7 @@ import (
 	"github.com/confetti-dp/confetti/release/verify"
 )
 
-// progressFile has what the analyzer says of each round of a study.
+// progressFile names the file that keeps what the analyzer says of each round of a study.
 const progressFile = "rounds.json"
 
 // mostCounts is how many values of a round are read.

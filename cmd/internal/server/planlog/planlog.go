@@ -137,7 +137,7 @@ Example:
   confetti-server log check --log https://log.example --publishers publishers.txt`
 }
 
-// entry is a row of what is found.
+// entry shows what is found in one of the log.
 type entry struct {
 	Index      uint64    `json:"index"`
 	Plan       string    `json:"plan"`

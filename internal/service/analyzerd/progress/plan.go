@@ -12,7 +12,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire"
 )
 
-// Status is how far a plan has come.
+// Status says how far a plan has come.
 type Status string
 
 const (
