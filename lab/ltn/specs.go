@@ -132,9 +132,10 @@ func PaperSettings(figure string) (all []experiments.Records) {
 		add(experiments.Collecting, "", cleanCodes)
 		add(experiments.Collecting, experiments.FeatureLevel, cleanRecords)
 	case "figure2": // there is no label, which a part of the budget would be for
-		for _, s := range cleanCodes {
-			s.split = 0
-			add(experiments.Novel, "", []setting{s})
+		add(experiments.Novel, "", cleanCodes)
+		add(experiments.Novel, experiments.FeatureLevel, cleanRecords)
+		for i := range all {
+			all[i].Split = 0
 		}
 	case "figure3":
 		add(experiments.Joining, "", joinedRows)
