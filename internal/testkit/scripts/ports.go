@@ -10,8 +10,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Ports that a system gives to connections begin above the last: a port that is free here stays free of them.
-const firstPort, lastPort, block = 16 << 10, 32<<10 - 1, 64
+// Ports of trials begin above the last (cmd/internal/server/up), and those that a system gives to connections above these:
+// a port that is free here stays free of both.
+const firstPort, lastPort, block = 10000, 19983, 64
 
 // blocks gives ports of blocks that it holds: it listens on the first of each, by which other processes leave it alone.
 type blocks struct {
