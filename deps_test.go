@@ -31,7 +31,7 @@ import (
 // their own. Packages of one line do not import each other, except that a package
 // may import those below itself.
 var layers = [][]string{
-	{"internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/testkit/costlimit", "internal/testkit/crosscheck", "internal/sanitize", "internal/tools/sbom", "internal/tools/doctest", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strictjson", "internal/once", "internal/formula", "internal/x25519", "internal/envelope/sizes", "internal/dp/encode/hadamard", "internal/account/recent"},
+	{"internal/rng", "internal/prob", "internal/storage/atomicfile", "internal/clock", "internal/testkit/costlimit", "internal/testkit/crosscheck", "internal/sanitize", "internal/tools/sbom", "internal/tools/doctest", "internal/tools/architecture", "internal/kernel", "internal/prio3", "internal/floats", "internal/testkit/datatest", "internal/testkit/relaytest", "internal/strictjson", "internal/once", "internal/formula", "internal/loopback", "internal/x25519", "internal/envelope/sizes", "internal/dp/encode/hadamard", "internal/account/recent"},
 	{"internal/storage/atomicfile/atomicfiletest", "internal/seeded", "internal/service/session", "internal/table", "internal/keyfile", "internal/storage/hashchain", "internal/tools/architecture/draw", "internal/tools/architecture/linked", "internal/tools/measure", "internal/nn", "internal/service/serve/metrics"},
 	{"internal/testkit/stattest", "internal/testkit/scripts", "internal/prob/confidence", "internal/dataset", "internal/table/columnar", "internal/table/stream"},
 	{"plan", "envelope"},

@@ -49,6 +49,7 @@ var bars = map[string][]line{
 		{1650, "commands"},
 		{1150, "the accountant"},
 		{800, "simulations and the studio"},
+		{50, "ports that no two trials share"},
 		{23, "what rounding leaves of these"},
 	},
 

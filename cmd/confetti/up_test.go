@@ -22,10 +22,10 @@ import (
 	"github.com/confetti-dp/confetti/envelope"
 	"github.com/confetti-dp/confetti/internal/cli/terminal"
 	"github.com/confetti-dp/confetti/internal/keyfile/partykey"
+	"github.com/confetti-dp/confetti/internal/loopback"
 	"github.com/confetti-dp/confetti/internal/plan/author"
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
-	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 	"github.com/confetti-dp/confetti/internal/token"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
 	"github.com/confetti-dp/confetti/plan"
@@ -240,7 +240,7 @@ func rotate(t *testing.T, at trial.Folder, signed plan.Signed, register func(pla
 
 // Profiles are on a port of their own and nowhere else.
 func TestProfilesHaveAPortOfTheirOwn(t *testing.T) {
-	port, err := scripts.Port()
+	port, err := loopback.Port()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package trial finds the files in the folder of a trial. Used by cmd/internal/server/up, which makes the folder,
+// Package trial finds the files in the folder of a trial, and its addresses. Used by cmd/internal/server/up, which makes the folder,
 // and by commands that take --dir, such as cmd/confetti/internal/device.
 package trial
 

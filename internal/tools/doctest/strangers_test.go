@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/confetti-dp/confetti/internal/testkit/scripts"
+	"github.com/confetti-dp/confetti/internal/loopback"
 )
 
 // page is what two strangers have, beside a folder each.
@@ -149,7 +149,7 @@ func TestTwoStrangers(t *testing.T) {
 // port finds one that nothing listens on.
 func port(t *testing.T) string {
 	t.Helper()
-	at, err := scripts.Port()
+	at, err := loopback.Port()
 	if err != nil {
 		t.Fatal(err)
 	}

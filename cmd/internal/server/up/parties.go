@@ -3,10 +3,8 @@ package up
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/confetti-dp/confetti/cmd/internal/plans"
@@ -27,7 +25,7 @@ import (
 // settle gives every party keys and an address, has hops or aggregators demand tokens, and
 // calibrates the sample's noise.
 func settle(t trial.Folder, p *plan.Plan, withTokens bool) error {
-	urls, err := addresses(len(plans.Parties(*p)) + 1) // one more, of an issuer that it may not have yet
+	urls, err := trial.Addresses(len(plans.Parties(*p)) + 1) // one more, of an issuer that it may not have yet
 	if err != nil {
 		return err
 	}
@@ -133,34 +131,6 @@ func pair(t trial.Folder, at string) error {
 }
 
 const pairFile = "pair.secret"
-
-// addresses finds free ports of this machine. Another program could take one
-// before its service does, which then says so.
-func addresses(n int) ([]string, error) {
-	urls := make([]string, n)
-	for i := range urls {
-		l, err := listen()
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // after the last, so that no two are the same
-		urls[i] = "https://" + l.Addr().String()
-	}
-	return urls, nil
-}
-
-// listen takes a free port below those that systems give to whoever asks for any, and to
-// connections: one of these could be taken at once.
-func listen() (l net.Listener, err error) {
-	r := rng.New()
-	for range 64 {
-		port := strconv.Itoa(20000 + r.IntN(12000))
-		if l, err = net.Listen("tcp", net.JoinHostPort(trial.Host, port)); err == nil {
-			return l, nil
-		}
-	}
-	return net.Listen("tcp", net.JoinHostPort(trial.Host, "0"))
-}
 
 // tokens draws the operator's and the devices' bearer tokens, and returns that of an app.
 func tokens(t trial.Folder, p plan.Plan, devices int) (app string, err error) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/confetti-dp/confetti/internal/loopback"
 	"github.com/confetti-dp/confetti/internal/storage/keep/postgres/postgrestest"
-	"github.com/confetti-dp/confetti/internal/testkit/scripts"
 )
 
 // Whatever keeps a database from being reached, the error says what to look at and shows nothing of
@@ -33,7 +33,7 @@ func TestAnErrorShowsNothingOfTheAddress(t *testing.T) {
 
 // free returns an address at which nobody listens.
 func free(t *testing.T) string {
-	port, err := scripts.Port()
+	port, err := loopback.Port()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package scripts
+package loopback
 
 import (
 	"fmt"
@@ -35,5 +35,29 @@ func TestNoPortIsGivenTwice(t *testing.T) {
 			}
 			defer l.Close()
 		}
+	}
+}
+
+// A block is left alone of which one port is in use: its others may be of services that are started again.
+func TestABlockInUseIsLeft(t *testing.T) {
+	var mine, others blocks
+	t.Cleanup(func() {
+		for _, l := range append(mine.held, others.held...) {
+			l.Close()
+		}
+	})
+	at, err := mine.port(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	mine.held[0].Close() // the trial has ended, and its service runs by itself
+	from := (at - firstPort) / block
+	if given, err := others.port(from); err != nil || (given-firstPort)/block == from {
+		t.Errorf("%d beside %d: %v", given, at, err)
 	}
 }
