@@ -156,7 +156,7 @@ func (b *base) as(s *doctest.Session, text string) (string, error) {
 	return strings.ReplaceAll(text, "confetti-shuffler --config", "confetti-shuffler-postgres --config"), nil
 }
 
-// rot changes a bit of a contribution that a hop has in a schema.
+// rot changes a bit of one contribution that a hop has in a schema: many may have come in one group.
 func (b *base) rot(schema string) error {
 	db, err := sql.Open("pgx", b.In(schema))
 	if err != nil {
@@ -167,8 +167,14 @@ func (b *base) rot(schema string) error {
 	if err := db.QueryRow("SELECT 'confetti_s' || number FROM confetti_shelves WHERE shelf LIKE 'in-%'").Scan(&table); err != nil {
 		return err
 	}
-	_, err = db.Exec("UPDATE " + table + " SET v = set_bit(v, 2000, 1 - get_bit(v, 2000)) WHERE n = (SELECT max(n) FROM " + table + ")")
-	return err
+	changed, err := db.Exec("UPDATE " + table + " SET v = set_bit(v, 2000, 1 - get_bit(v, 2000)) WHERE ctid = (SELECT ctid FROM " + table + " WHERE n > 0 ORDER BY n DESC, i LIMIT 1)")
+	if err != nil {
+		return err
+	}
+	if n, err := changed.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("%d contributions are changed (%v)", n, err)
+	}
+	return nil
 }
 
 // settle gives each role of a trial a schema in the place of its folder.
