@@ -96,7 +96,7 @@ func wordless(r Release) Release {
 	metrics := func(all []Metric) []Metric {
 		all = slices.Clone(all)
 		for i := range all {
-			all[i].Label, all[i].Unit, all[i].Note = "", "", ""
+			all[i].Title, all[i].Unit, all[i].Note = "", "", ""
 		}
 		return all
 	}
@@ -121,7 +121,7 @@ func wordless(r Release) Release {
 			f := &s.Figures[j]
 			f.Title, f.Alt, f.Kind, f.X, f.Y, f.Series = "", "", "", Axis{}, Axis{}, slices.Clone(f.Series)
 			for k := range f.Series {
-				f.Series[k].Label = ""
+				f.Series[k].Title = ""
 			}
 		}
 	}
@@ -134,12 +134,12 @@ func TestWordsAreNotStored(t *testing.T) {
 	data := string(written(t, r))
 	words := slices.Concat([]string{r.Title, r.Question, r.Protection[0].Title, r.Cost[0].Note}, r.Withheld, r.Assumptions, r.Notes)
 	for _, m := range r.Headline {
-		words = append(words, m.Label)
+		words = append(words, m.Title)
 	}
 	for _, s := range r.Sections {
 		words = append(words, s.Title)
 		for _, t := range s.Tables {
-			words = append(words, t.Title, t.Columns[0].Label)
+			words = append(words, t.Title, t.Columns[0].Title)
 		}
 		for _, f := range s.Figures {
 			words = append(words, f.Title, f.Alt)
@@ -248,7 +248,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"guarantees[2].guarantee.delta is not a finite number":            func(r *Release) { r.Guarantees[2].Guarantee.Delta = inf },
 		"sections[0].tables[0].rows[1][2].value is not a finite number":   func(r *Release) { *r.Sections[0].Tables[0].Rows[1][2].Value = nan },
 		"sections[2].figures[0].series[3].y[17] is not a finite number":   func(r *Release) { r.Sections[2].Figures[0].Series[3].Y[17] = nan },
-		"sections[1].lists[0].items[2].key is not valid UTF-8":            func(r *Release) { r.Sections[1].Lists[0].Items[2].Label = "\xff" },
+		"sections[1].lists[0].items[2].key is not valid UTF-8":            func(r *Release) { r.Sections[1].Lists[0].Items[2].Key = "\xff" },
 		"guarantees is empty":                                             func(r *Release) { r.Guarantees = nil },
 		"guarantees[0].guarantee.bound is not an upper bound or exact":    func(r *Release) { r.Guarantees[0].Guarantee.Bound = "lower bound" },
 		"headline[0].level is missing":                                    func(r *Release) { r.Headline[0].Level = 0 },

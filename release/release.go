@@ -131,7 +131,7 @@ const (
 type Metric struct {
 	Name   string  `json:"name"`          // stable key, snake_case
 	Key    string  `json:"key,omitempty"` // which of several it is of, by a name of the plan
-	Label  string  `json:"-"`             // what a person reads
+	Title  string  `json:"-"`             // what a person reads
 	Value  float64 `json:"value"`
 	StdErr float64 `json:"std_err,omitempty"` // 0: not stated
 	// Low and High bound the interval of confidence Level; Level 0 means there is none.
@@ -175,7 +175,7 @@ type Table struct {
 
 // Column heads a column; its unit holds for every number below it.
 type Column struct {
-	Label string
+	Title string
 	Unit  string
 }
 
@@ -218,7 +218,7 @@ type List struct {
 // Item is one entry of a ranking. RankLow to RankHigh, counted from 1, is the
 // interval its true rank lies in; both are 0 where no interval is known.
 type Item struct {
-	Label    string   `json:"key"` // a name of the plan, or of a public vocabulary
+	Key      string   `json:"key"` // a name of the plan, or of a public vocabulary
 	Score    float64  `json:"score"`
 	StdErr   float64  `json:"std_err,omitempty"`
 	Low      float64  `json:"low,omitempty"` // of the score, at the list's Level
@@ -300,9 +300,9 @@ func (g Grid) Coarse(columns, rows int) Grid {
 	return out
 }
 
-// Axis is labelled with what is counted, or with its unit, such as "wait (s)".
+// Axis is titled by what is counted, or with its unit, such as "wait (s)".
 type Axis struct {
-	Label string
+	Title string
 	Log   bool
 }
 
@@ -310,7 +310,7 @@ type Axis struct {
 // per category. Low, High and Truth are empty or as long as Y, Low and High both.
 type Series struct {
 	Key   string    `json:"key,omitempty"` // a name of the plan
-	Label string    `json:"-"`
+	Title string    `json:"-"`
 	X     []float64 `json:"x,omitempty"`
 	Y     []float64 `json:"y"`
 	Low   []float64 `json:"low,omitempty"`

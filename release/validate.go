@@ -202,7 +202,7 @@ func (v *validator) metrics(ms []Metric, path string) {
 	for i, m := range ms {
 		p := v.in(path, i)
 		v.require(m.Name != "", p+".name", "is empty")
-		v.require(!v.worded || m.Label != "", p+".label", "is empty")
+		v.require(!v.worded || m.Title != "", p+".label", "is empty")
 		v.require(m.Records >= 0, p+".records", "is negative")
 		v.require(m.StdErr >= 0, p+".std_err", "is negative")
 		v.require(m.Level >= 0 && m.Level < 1, p+".level", "is outside [0, 1)")

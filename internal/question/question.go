@@ -137,7 +137,7 @@ type Comparer interface {
 
 // Comparison is of one choice.
 type Comparison struct {
-	Key, Label string // what is chosen, for programs and for people
+	Key, Title string // what is chosen, for programs and for people
 	Says       string // in sentences, which way is to be preferred and why
 }
 

@@ -82,7 +82,7 @@ type Difference struct {
 
 // Line is a number for people.
 type Line struct {
-	Label string `json:"label"`
+	Title string `json:"title"`
 	Value string `json:"value"`
 	Note  string `json:"note,omitempty"`
 }
@@ -113,7 +113,7 @@ func (s *Sheet) Draw(c Choice) (Drawn, error) {
 		return Drawn{}, err
 	}
 	for _, m := range statement.Cost(proto) {
-		d.Cost = append(d.Cost, Line{m.Label, m.String(), m.Note})
+		d.Cost = append(d.Cost, Line{m.Title, m.String(), m.Note})
 	}
 	took, err := sealing(proto.Plan)
 	if err != nil {

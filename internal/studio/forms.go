@@ -88,7 +88,7 @@ func (o *once) draw(d *Drawn, p *protocol.Protocol, c Choice) error {
 	d.Rows, d.Left, d.Says, d.Needed = o.rows, o.left, o.says, o.needed
 	if q, ok := p.Question.(question.Comparer); ok {
 		for _, one := range q.Compare() {
-			d.Says = append(d.Says, one.Label+": "+one.Says)
+			d.Says = append(d.Says, one.Title+": "+one.Says)
 		}
 	}
 	people := o.of.came(c.People, seeded.New(c.Seed, forPeople))
@@ -129,7 +129,7 @@ func (d *Drawn) show(r release.Release) {
 	if len(d.Answer) == 0 {
 		var says []string
 		for _, m := range r.Headline {
-			says = append(says, strings.TrimSpace(m.Label+": "+m.String()+" "+parenthesised(m.FormatTruth())))
+			says = append(says, strings.TrimSpace(m.Title+": "+m.String()+" "+parenthesised(m.FormatTruth())))
 		}
 		d.Answer = []string{strings.Join(says, ". ") + "."}
 	}
@@ -154,7 +154,7 @@ func parenthesised(text string) string {
 
 // ranges returns a figure of them as a chart.
 func ranges(f release.Figure, people int) Table {
-	t, s := Table{Attribute: f.Title, Ordered: true, Unit: f.Y.Label, Signed: f.Signed}, f.Series[0]
+	t, s := Table{Attribute: f.Title, Ordered: true, Unit: f.Y.Title, Signed: f.Signed}, f.Series[0]
 	one := Crowd{People: people}
 	for i, name := range f.Categories {
 		v := Value{Name: name, Estimate: s.Y[i], Low: s.Low[i], High: s.High[i]}
@@ -180,7 +180,7 @@ type Shown struct {
 func sheetOf(t release.Table) Shown {
 	out := Shown{Title: t.Title, Note: t.Note}
 	for _, c := range t.Columns {
-		out.Columns = append(out.Columns, c.Label)
+		out.Columns = append(out.Columns, c.Title)
 	}
 	most := 0.0
 	for _, row := range t.Rows {

@@ -36,8 +36,8 @@ func boundTables(s experiments.Spec, cells []experiments.Measured) []release.Sec
 	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
 		t := release.Table{
 			Title: "Central epsilon of the same reports",
-			Columns: []release.Column{{Label: "reports"}, {Label: "local epsilon"}, {Label: "ESA, Table X"}, {Label: "half the blanket"}, {Label: "stronger clones"},
-				{Label: "Lemma II.6, each bit apart"}, {Label: "exactly, each bit apart"}},
+			Columns: []release.Column{{Title: "reports"}, {Title: "local epsilon"}, {Title: "ESA, Table X"}, {Title: "half the blanket"}, {Title: "stronger clones"},
+				{Title: "Lemma II.6, each bit apart"}, {Title: "exactly, each bit apart"}},
 			Note: "Of each bound the smaller of it and the local epsilon. The first two treat a report as a whole, under replacement; the last two are for removal.",
 		}
 		for i, m := range cells {

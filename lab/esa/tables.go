@@ -16,8 +16,8 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 		var gaps []string
 		t := release.Table{
 			Title: "Root mean square error, in respondents",
-			Columns: []release.Column{{Label: "budget"}, {Label: "reports"}, {Label: "ESA"}, {Label: "RMSE"}, {Label: "within bounds"}, {Label: "unbiased"}, {Label: "largest error"},
-				{Label: "local epsilon"}, {Label: "one fragment alone"}, {Label: "central epsilon, exactly"}, {Label: "messages"}, {Label: "bytes", Unit: release.Bytes}},
+			Columns: []release.Column{{Title: "budget"}, {Title: "reports"}, {Title: "ESA"}, {Title: "RMSE"}, {Title: "within bounds"}, {Title: "unbiased"}, {Title: "largest error"},
+				{Title: "local epsilon"}, {Title: "one fragment alone"}, {Title: "central epsilon, exactly"}, {Title: "messages"}, {Title: "bytes", Unit: release.Bytes}},
 			Note: "Estimates are taken to zero where they are below; \"within bounds\" to the largest count that the public knows to be possible too. \"paper\" is ESA's accounting, Lemma II.6, \"exact\" ours; local epsilons are for removal. The column of exact central epsilons is what the very same reports keep.",
 		}
 		for _, m := range cells {
@@ -60,12 +60,12 @@ func errorFigure(s experiments.Spec, set string, cells []experiments.Measured) (
 	f := release.Figure{
 		Name: s.Name + "-" + stem(set), Title: fmt.Sprintf("Errors of %s", set), Kind: release.Lines,
 		Alt: fmt.Sprintf("Root mean square error of the histogram of %s against the central epsilon, a line for each way to report.", set),
-		X:   release.Axis{Label: "central epsilon", Log: true}, Y: release.Axis{Label: "root mean square error (respondents)", Log: true},
+		X:   release.Axis{Title: "central epsilon", Log: true}, Y: release.Axis{Title: "root mean square error (respondents)", Log: true},
 	}
 	names, of := experiments.Split(cells, func(m experiments.Measured) string { return m.Cell.Histogram.Way() })
 	budgets := map[float64]bool{}
 	for _, name := range names {
-		line := release.Series{Label: name}
+		line := release.Series{Title: name}
 		for _, m := range of[name] {
 			if h := m.Result; h != nil && m.Cell.Histogram.Epsilon > 0 {
 				line.X, line.Y = append(line.X, m.Cell.Histogram.Epsilon), append(line.Y, h.RMSE)

@@ -59,7 +59,7 @@ func axes(p *plot.Plot, f release.Figure) {
 	p.Add(grid)
 }
 
-// span chooses the range and the labelled marks of an axis, once the data are in.
+// span chooses the range and the marks of an axis, once the data are in.
 func span(a *plot.Axis, log bool) (err error) {
 	var marks []page.Mark
 	if a.Min, a.Max, marks, err = page.Span(a.Min, a.Max, log); err != nil {
@@ -67,7 +67,7 @@ func span(a *plot.Axis, log bool) (err error) {
 	}
 	ticks := make(plot.ConstantTicks, len(marks))
 	for i, m := range marks {
-		ticks[i] = plot.Tick{Value: m.At, Label: m.Label}
+		ticks[i] = plot.Tick{Value: m.At, Label: m.Text}
 	}
 	a.Tick.Marker = ticks
 	return nil

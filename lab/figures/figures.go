@@ -132,7 +132,7 @@ func (l Look) add(p *plot.Plot, f release.Figure, s release.Series) (named, erro
 		points.GlyphStyle.Radius = 4.5
 		err := errorBars(p, s.X, s, of, 5)
 		p.Add(points)
-		return named{s.Label, []plot.Thumbnailer{points}}, err
+		return named{s.Title, []plot.Thumbnailer{points}}, err
 	}
 	if err := deviation(p, f, s, of, 0x1c); err != nil {
 		return named{}, err
@@ -146,7 +146,7 @@ func (l Look) add(p *plot.Plot, f release.Figure, s release.Series) (named, erro
 		line.Dashes = []vg.Length{6, 3}
 	}
 	p.Add(line, points)
-	return named{s.Label, []plot.Thumbnailer{line, points}}, nil
+	return named{s.Title, []plot.Thumbnailer{line, points}}, nil
 }
 
 // draw fills the canvas: the title above, the legend below in columns, nothing over the data.
@@ -182,20 +182,20 @@ func (f Chart) draw(c draw.Canvas) error {
 		}
 		p.X.Tick.Marker = marks
 	}
-	p.X.Label.Text = f.X.Label
+	p.X.Label.Text = f.X.Title
 	c = draw.Crop(c, 10, -14, 8, -8)
 	title := style(12.5)
 	title.XAlign, title.YAlign = draw.XLeft, draw.YTop
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Title)
 	up := style(9.5) // what is drawn upwards stands above the axis: turned and long, it would take room from the data
 	up.XAlign, up.YAlign = draw.XLeft, draw.YTop
-	c.FillText(up, vg.Point{X: c.Min.X, Y: c.Max.Y - 19}, f.Y.Label)
+	c.FillText(up, vg.Point{X: c.Min.X, Y: c.Max.Y - 19}, f.Y.Title)
 	columns := legends(all, c.Size().X)
 	height, across := vg.Length(0), -vg.Length(legendGap)
 	for _, l := range columns {
 		height, across = max(height, l.size.Y), across+l.size.X+legendGap
 	}
-	for what, wide := range map[string]vg.Length{"title": title.Width(f.Title), "label of y": up.Width(f.Y.Label), "label of x": p.X.Label.TextStyle.Width(f.X.Label), "legend": across} {
+	for what, wide := range map[string]vg.Length{"title": title.Width(f.Title), "label of y": up.Width(f.Y.Title), "label of x": p.X.Label.TextStyle.Width(f.X.Title), "legend": across} {
 		if wide > c.Size().X {
 			return fmt.Errorf("chart %s: the %s would be cut: shorten it", f.Name, what)
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 func chartOf(labels ...string) Chart {
-	f := Chart{Figure: release.Figure{Name: "chart", Title: "Accuracy of everything against epsilon", Alt: "Lines.", Kind: release.Lines, X: release.Axis{Label: "epsilon", Log: true}, Y: release.Axis{Label: "accuracy"}}}
+	f := Chart{Figure: release.Figure{Name: "chart", Title: "Accuracy of everything against epsilon", Alt: "Lines.", Kind: release.Lines, X: release.Axis{Title: "epsilon", Log: true}, Y: release.Axis{Title: "accuracy"}}}
 	for i, l := range labels {
-		f.Series = append(f.Series, release.Series{Label: l, X: []float64{0.5, 1, 2}, Y: []float64{0.1, 0.2, 0.3 + float64(i)/10}, Low: []float64{0.05, 0.1, 0.2}, High: []float64{0.2, 0.3, 0.5 + float64(i)/10}})
+		f.Series = append(f.Series, release.Series{Title: l, X: []float64{0.5, 1, 2}, Y: []float64{0.1, 0.2, 0.3 + float64(i)/10}, Low: []float64{0.05, 0.1, 0.2}, High: []float64{0.2, 0.3, 0.5 + float64(i)/10}})
 		f.Looks = append(f.Looks, Look{Colour: Colour(i % 8), Mark: Mark(i % 8), Dashed: i%2 == 1, Alone: i == 3})
 	}
 	return f
@@ -57,7 +57,7 @@ func TestChartsAsPDF(t *testing.T) {
 func TestNothingOfAChartIsCut(t *testing.T) {
 	long := strings.Repeat("a long name ", 9)
 	for name, spoil := range map[string]func(c *Chart){
-		"title": func(c *Chart) { c.Title = long }, "label of x": func(c *Chart) { c.X.Label = long }, "label of y": func(c *Chart) { c.Y.Label = long + long }, "legend": func(c *Chart) { c.Series[1].Label = long + long },
+		"title": func(c *Chart) { c.Title = long }, "label of x": func(c *Chart) { c.X.Title = long }, "label of y": func(c *Chart) { c.Y.Title = long + long }, "legend": func(c *Chart) { c.Series[1].Title = long + long },
 	} {
 		c := chartOf("ours", "theirs")
 		spoil(&c)

@@ -19,7 +19,7 @@ type line struct {
 
 // series returns the line over epsilon; false if it has no point.
 func (l line) series() (release.Series, bool) {
-	s := release.Series{Label: l.label}
+	s := release.Series{Title: l.label}
 	cells := slices.SortedFunc(slices.Values(l.cells), func(a, b experiments.Measured) int {
 		return cmp.Compare(a.Cell.Density.Epsilon, b.Cell.Density.Epsilon)
 	})
@@ -109,7 +109,7 @@ func lines(cells []experiments.Measured, by func(experiments.Measured) string, v
 func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure, bool) {
 	f := release.Figure{
 		Name: strings.NewReplacer("_", "-", repeatSign, "-").Replace(name), Title: title, Kind: release.Lines,
-		X: release.Axis{Label: "epsilon of the features", Log: true}, Y: release.Axis{Label: y, Log: logarithmic},
+		X: release.Axis{Title: "epsilon of the features", Log: true}, Y: release.Axis{Title: y, Log: logarithmic},
 	}
 	var at []string
 	for _, l := range ls {
@@ -119,7 +119,7 @@ func figure(name, title, y string, logarithmic bool, ls []line) (release.Figure,
 		}
 		f.Series = append(f.Series, s)
 		last := len(s.Y) - 1
-		at = append(at, fmt.Sprintf("%s from %.3g at epsilon %g to %.3g at %g", s.Label, s.Y[0], s.X[0], s.Y[last], s.X[last]))
+		at = append(at, fmt.Sprintf("%s from %.3g at epsilon %g to %.3g at %g", s.Title, s.Y[0], s.X[0], s.Y[last], s.X[last]))
 	}
 	f.Alt = "Lines over epsilon: " + strings.Join(at, "; ") + "."
 	return f, len(f.Series) > 0
@@ -136,9 +136,9 @@ func table(title, head, unit string, ls []line) release.Table {
 		}
 	}
 	slices.Sort(epsilons)
-	t := release.Table{Title: title, Columns: []release.Column{{Label: head}}}
+	t := release.Table{Title: title, Columns: []release.Column{{Title: head}}}
 	for _, e := range epsilons {
-		t.Columns = append(t.Columns, release.Column{Label: fmt.Sprintf("epsilon %g", e), Unit: unit})
+		t.Columns = append(t.Columns, release.Column{Title: fmt.Sprintf("epsilon %g", e), Unit: unit})
 	}
 	for _, l := range ls {
 		row := []release.Cell{release.Text(l.label)}

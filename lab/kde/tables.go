@@ -21,13 +21,13 @@ func labelTables(s experiments.Spec, cells []experiments.Measured) []release.Sec
 			}
 		}
 		fill := func(title string, value func(m experiments.Measured) release.Cell) release.Table {
-			t := release.Table{Title: title, Columns: []release.Column{{Label: "kernel"}, {Label: "bitsum"}, {Label: "epsilon"}}}
+			t := release.Table{Title: title, Columns: []release.Column{{Title: "kernel"}, {Title: "bitsum"}, {Title: "epsilon"}}}
 			for _, l := range levels {
 				name := fmt.Sprintf("labels at %g", l)
 				if l == 0 {
 					name = "labels as they are"
 				}
-				t.Columns = append(t.Columns, release.Column{Label: name, Unit: release.Share})
+				t.Columns = append(t.Columns, release.Column{Title: name, Unit: release.Share})
 			}
 			rows, of := experiments.Split(cells, func(m experiments.Measured) string {
 				return fmt.Sprintf("%s\n%s\n%g", m.Cell.Density.Kernel.Name, byWay(m), m.Cell.Density.Epsilon)
@@ -67,7 +67,7 @@ func wordTables(s experiments.Spec, cells []experiments.Measured) []release.Sect
 	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
 		t := release.Table{
 			Title:   "Words of a class",
-			Columns: []release.Column{{Label: "class"}, {Label: "kernel"}, {Label: "bitsum"}, {Label: "highest density"}, {Label: "highest above the other classes"}},
+			Columns: []release.Column{{Title: "class"}, {Title: "kernel"}, {Title: "bitsum"}, {Title: "highest density"}, {Title: "highest above the other classes"}},
 		}
 		var classes []string
 		for _, m := range cells {

@@ -163,10 +163,10 @@ func ManyLabels() []release.Table {
 	sizes := []int{100, 300, 1000, 3000, 10_000}
 	t := release.Table{
 		Title:   "Clusters whose label is named rightly, in percent, of 500,000 people in one cluster for each label",
-		Columns: []release.Column{{Label: "labels are told by"}, {Label: "epsilon"}, {Label: "who sees them"}},
+		Columns: []release.Column{{Title: "labels are told by"}, {Title: "epsilon"}, {Title: "who sees them"}},
 	}
 	for _, k := range sizes {
-		t.Columns = append(t.Columns, release.Column{Label: fmt.Sprintf("%d labels, %d in a cluster", k, people/k), Unit: release.Share})
+		t.Columns = append(t.Columns, release.Column{Title: fmt.Sprintf("%d labels, %d in a cluster", k, people/k), Unit: release.Share})
 	}
 	for _, way := range []struct {
 		name, sees string

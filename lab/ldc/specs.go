@@ -125,7 +125,7 @@ func way(m experiments.Measured) string {
 func accuracies(cells []experiments.Measured) (release.Table, string) {
 	t := release.Table{
 		Title:   "Accuracy of the model on test records",
-		Columns: []release.Column{{Label: "labels"}, {Label: "epsilon, total"}, {Label: "accuracy", Unit: release.Share}, {Label: "without privacy", Unit: release.Share}, {Label: "trust"}, {Label: "as printed"}, {Label: "seconds"}},
+		Columns: []release.Column{{Title: "labels"}, {Title: "epsilon, total"}, {Title: "accuracy", Unit: release.Share}, {Title: "without privacy", Unit: release.Share}, {Title: "trust"}, {Title: "as printed"}, {Title: "seconds"}},
 		Note:    "Every epsilon is for one label exchanged for any other; features are public. A curator sees all labels; local is what holds though everybody colludes. \"As printed\" is the epsilon that LDC's constants give the same mechanism, and no guarantee.",
 	}
 	gaps := ""
@@ -149,12 +149,12 @@ func accuracies(cells []experiments.Measured) (release.Table, string) {
 // figure draws accuracies over those without privacy, a line for each group.
 func figure(name, title, set string, x release.Axis, cells []experiments.Measured, at func(experiments.Measured) float64) release.Figure {
 	f := release.Figure{
-		Name: name + "-" + set, Title: title, Kind: release.Lines, X: x, Y: release.Axis{Label: "accuracy over that without privacy"},
-		Alt: fmt.Sprintf("Accuracy on %s over that without privacy, against the %s, a line for each mechanism.", set, x.Label),
+		Name: name + "-" + set, Title: title, Kind: release.Lines, X: x, Y: release.Axis{Title: "accuracy over that without privacy"},
+		Alt: fmt.Sprintf("Accuracy on %s over that without privacy, against the %s, a line for each mechanism.", set, x.Title),
 	}
 	names, of := experiments.Split(cells, way)
 	for _, name := range names {
-		line := release.Series{Label: name}
+		line := release.Series{Title: name}
 		for _, m := range of[name] {
 			if m.Result == nil || !(at(m) > 0) { // the axis is logarithmic
 				continue
@@ -175,7 +175,7 @@ func overEpsilon(s experiments.Spec, all []experiments.Measured) []release.Secti
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
 		t, gaps := accuracies(cells)
 		sec := release.Section{Text: gaps, Tables: []release.Table{t}, Figures: []release.Figure{
-			figure(s.Name, s.Title+": "+set, set, release.Axis{Label: "total label epsilon", Log: true}, cells, func(m experiments.Measured) float64 { return m.Cell.Labels.Epsilon }),
+			figure(s.Name, s.Title+": "+set, set, release.Axis{Title: "total label epsilon", Log: true}, cells, func(m experiments.Measured) float64 { return m.Cell.Labels.Epsilon }),
 		}}
 		if p := positions(cells); len(p.Rows) > 0 {
 			sec.Tables = append(sec.Tables, p)
@@ -188,7 +188,7 @@ func overEpsilon(s experiments.Spec, all []experiments.Measured) []release.Secti
 func positions(cells []experiments.Measured) release.Table {
 	t := release.Table{
 		Title:   "DP-SGD with amplification by iteration",
-		Columns: []release.Column{{Label: "epsilon of all"}, {Label: "of the first half"}, {Label: "of the first 90 %"}, {Label: "of the first 99 %"}},
+		Columns: []release.Column{{Title: "epsilon of all"}, {Title: "of the first half"}, {Title: "of the first 90 %"}, {Title: "of the first 99 %"}},
 		Note:    "Batches come in one order, and the noise of later ones hides earlier records better. Only the first column holds for everybody.",
 	}
 	for _, m := range cells {
@@ -207,8 +207,8 @@ func positions(cells []experiments.Measured) release.Table {
 func overClusters(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
 		t := release.Table{
-			Title: "ClusterRR by the number of clusters", Columns: []release.Column{{Label: "clusters"}, {Label: "smallest", Unit: release.Count}, {Label: "accuracy", Unit: release.Share},
-				{Label: "phi"}, {Label: "phi, privately"}, {Label: "psi"}, {Label: "psi, Lemma 5"}},
+			Title: "ClusterRR by the number of clusters", Columns: []release.Column{{Title: "clusters"}, {Title: "smallest", Unit: release.Count}, {Title: "accuracy", Unit: release.Share},
+				{Title: "phi"}, {Title: "phi, privately"}, {Title: "psi"}, {Title: "psi, Lemma 5"}},
 			Note: "Phi is of the labels themselves, which no release has; privately it takes an epsilon of 0.1 beside the total. Psi is from the same noisy counts.",
 		}
 		for _, m := range cells {
@@ -222,7 +222,7 @@ func overClusters(s experiments.Spec, all []experiments.Measured) []release.Sect
 			})
 		}
 		return release.Section{Tables: []release.Table{t}, Figures: []release.Figure{
-			figure(s.Name, s.Title+": "+set, set, release.Axis{Label: "clusters", Log: true}, cells, func(m experiments.Measured) float64 { return float64(m.Cell.Labels.Clusters) }),
+			figure(s.Name, s.Title+": "+set, set, release.Axis{Title: "clusters", Log: true}, cells, func(m experiments.Measured) float64 { return float64(m.Cell.Labels.Clusters) }),
 		}}
 	})
 }
@@ -231,8 +231,8 @@ func overClusters(s experiments.Spec, all []experiments.Measured) []release.Sect
 func amongPeers(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
 		t := release.Table{
-			Title: "Peer to peer", Columns: []release.Column{{Label: "epsilon, learner"}, {Label: "delta"}, {Label: "flip"}, {Label: "epsilon, neighbour"}, {Label: "Lemma 9"}, {Label: "smallest cluster", Unit: release.Count},
-				{Label: "accuracy", Unit: release.Share}, {Label: "without privacy", Unit: release.Share}},
+			Title: "Peer to peer", Columns: []release.Column{{Title: "epsilon, learner"}, {Title: "delta"}, {Title: "flip"}, {Title: "epsilon, neighbour"}, {Title: "Lemma 9"}, {Title: "smallest cluster", Unit: release.Count},
+				{Title: "accuracy", Unit: release.Share}, {Title: "without privacy", Unit: release.Share}},
 			Note: "The learner's epsilon holds while no peer tells it what was asked or answered; the neighbour's, with delta 0, whoever colludes. Lemma 9 is the printed formula at the same flip and delta, inside its domain or not.",
 		}
 		for _, m := range cells {
@@ -249,7 +249,7 @@ func amongPeers(s experiments.Spec, all []experiments.Measured) []release.Sectio
 			})
 		}
 		return release.Section{Tables: []release.Table{t}, Figures: []release.Figure{
-			figure(s.Name, s.Title+": "+set, set, release.Axis{Label: "total label epsilon", Log: true}, cells, func(m experiments.Measured) float64 { return m.Cell.Labels.Epsilon }),
+			figure(s.Name, s.Title+": "+set, set, release.Axis{Title: "total label epsilon", Log: true}, cells, func(m experiments.Measured) float64 { return m.Cell.Labels.Epsilon }),
 		}}
 	})
 }
@@ -259,7 +259,7 @@ func rates(_ experiments.Spec, all []experiments.Measured) []release.Section {
 	return append(experiments.PerDataset(all, func(_ string, cells []experiments.Measured) release.Section {
 		t := release.Table{
 			Title:   "Excess risk",
-			Columns: []release.Column{{Label: "labels"}, {Label: "epsilon, total"}, {Label: "rate"}, {Label: "at a third of epsilon"}, {Label: "of which stays"}, {Label: "without privacy"}, {Label: "more errors", Unit: release.Share}},
+			Columns: []release.Column{{Title: "labels"}, {Title: "epsilon, total"}, {Title: "rate"}, {Title: "at a third of epsilon"}, {Title: "of which stays"}, {Title: "without privacy"}, {Title: "more errors", Unit: release.Share}},
 			Note:    "The rate of ClusterRR is K sqrt(d/n) + K^2 phi/(1 + (e^eps-1) phi), whose second part stays however many labels there are, at the whole epsilon and at the third of it that its total leaves as its parameter; UniformRR's K/eps sqrt(d/n) (Corollary 1) is for eps below one.",
 		}
 		for _, m := range cells {
@@ -305,7 +305,7 @@ func association() release.Section {
 	const classes = 1000
 	t := release.Table{
 		Title:   "Which labels occur in a cluster, of a thousand classes",
-		Columns: []release.Column{{Label: "epsilon"}, {Label: "examples in a cluster", Unit: release.Count}, {Label: "precision times recall of noisy counts"}, {Label: "at most, for any mechanism"}},
+		Columns: []release.Column{{Title: "epsilon"}, {Title: "examples in a cluster", Unit: release.Count}, {Title: "precision times recall of noisy counts"}, {Title: "at most, for any mechanism"}},
 		Note:    "Each example of a cluster has another class (LDC, Definition 2). Where clusters hold few examples beside the number of classes, no mechanism tells which.",
 	}
 	for _, epsilon := range []float64{0.5, 1, 2} {

@@ -253,12 +253,12 @@ func Specs() []experiments.Spec {
 // line draws what a number of each cell is, a line for each mechanism.
 func line(name, title, set string, cells []experiments.Measured, of func(*experiments.Recorded) (mean, std float64), more ...release.Series) release.Figure {
 	f := release.Figure{
-		Name: name + "-" + strings.ReplaceAll(set, "_", "-"), Title: title, Kind: release.Lines, X: release.Axis{Label: "local epsilon"}, Y: release.Axis{Label: "accuracy"},
+		Name: name + "-" + strings.ReplaceAll(set, "_", "-"), Title: title, Kind: release.Lines, X: release.Axis{Title: "local epsilon"}, Y: release.Axis{Title: "accuracy"},
 		Alt: fmt.Sprintf("Accuracy on %s against the local epsilon, a line for each mechanism.", set),
 	}
 	names, groups := experiments.Split(cells, func(m experiments.Measured) string { return Told(m.Cell.Records) })
 	for _, name := range names {
-		s := release.Series{Label: name}
+		s := release.Series{Title: name}
 		for _, m := range groups[name] {
 			if m.Result == nil {
 				continue
@@ -285,7 +285,7 @@ func privately(s experiments.Spec, all []experiments.Measured) []release.Section
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
 		sec := cleanly(s, cells)[0]
 		const classes = 10
-		bound, label := release.Series{Label: "equation 10"}, release.Series{Label: "label of the model of symbols"}
+		bound, label := release.Series{Title: "equation 10"}, release.Series{Title: "label of the model of symbols"}
 		for _, e := range budgets {
 			bound.X, bound.Y = append(bound.X, e), append(bound.Y, LaplaceBound(classes, e))
 		}
@@ -311,7 +311,7 @@ func privately(s experiments.Spec, all []experiments.Measured) []release.Section
 
 func joinedly(s experiments.Spec, all []experiments.Measured) []release.Section {
 	return experiments.PerDataset(all, func(set string, cells []experiments.Measured) release.Section {
-		alone, clear := release.Series{Label: "without the others"}, release.Series{Label: "all as they are"}
+		alone, clear := release.Series{Title: "without the others"}, release.Series{Title: "all as they are"}
 		for _, m := range cells { // what no other party tells is the same for all mechanisms
 			if m.Result != nil && !slices.Contains(alone.X, m.Cell.Records.Epsilon) {
 				alone.X, alone.Y = append(alone.X, m.Cell.Records.Epsilon), append(alone.Y, m.Result.Recorded.AccuracyAlone)

@@ -27,7 +27,7 @@ var printed = []multiplied{
 func stages(s experiments.Spec, all []experiments.Measured) []release.Section {
 	t := release.Table{
 		Title:   "Epochs of the paper's settings",
-		Columns: []release.Column{{Label: "data set"}, {Label: "central epsilon"}, {Label: "noise multiplier"}, {Label: "batch"}, {Label: "records", Unit: release.Count}, {Label: "epochs"}, {Label: "epsilon of so many"}},
+		Columns: []release.Column{{Title: "data set"}, {Title: "central epsilon"}, {Title: "noise multiplier"}, {Title: "batch"}, {Title: "records", Unit: release.Count}, {Title: "epochs"}, {Title: "epsilon of so many"}},
 		Note:    "The largest whole number of epochs whose epsilon, delta 1e-5, a record that counts for nothing in its place, is at most the central one; where not even one is allowed, the epsilon of one.",
 	}
 	for _, p := range printed {

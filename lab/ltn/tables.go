@@ -85,11 +85,11 @@ func Table(title string, cells []experiments.Measured) release.Table {
 	for _, m := range cells {
 		joined = joined || m.Cell.Records.Application == experiments.Joining
 	}
-	share := func(label string) release.Column { return release.Column{Label: label, Unit: release.Share} }
+	share := func(label string) release.Column { return release.Column{Title: label, Unit: release.Share} }
 	t := release.Table{
 		Title: title,
-		Columns: []release.Column{{Label: "what is told"}, {Label: "local epsilon"}, {Label: "runs"}, {Label: "clusters"}, share("on records as they are"), share("95 % interval"), share("told"), share("answer told"),
-			share("by the paper's loss"), share("without privacy"), {Label: "central epsilon, shuffled"}, {Label: "what it is made of"}},
+		Columns: []release.Column{{Title: "what is told"}, {Title: "local epsilon"}, {Title: "runs"}, {Title: "clusters"}, share("on records as they are"), share("95 % interval"), share("told"), share("answer told"),
+			share("by the paper's loss"), share("without privacy"), {Title: "central epsilon, shuffled"}, {Title: "what it is made of"}},
 		Note: "*Told* is of a record of which a device tells its code alone, drawn; *answer told* of the model's answer told by a device, computed: each at the whole local epsilon. *Without privacy* the same codes are learned from as they are. The interval is the wider of that of the runs and of the test records. An epsilon of two groups is of the features, and says nothing of the group.",
 	}
 	if joined {

@@ -28,7 +28,7 @@ func accuracies(name string, labels float64, c Cells, needs ...string) (out []fi
 				continue
 			}
 			f := newChart(name+"-"+stem(set)+"-"+stem(kernel), fmt.Sprintf("%s, %s, labels at epsilon %g", called(set), kernelWords[kernel], labels),
-				fmt.Sprintf("Accuracy on %s against epsilon, %s.", called(set), runsOf(of)), release.Axis{Label: "epsilon of the features", Log: true}, release.Axis{Label: "accuracy (share of test records), and its deviation over " + runsOf(of)})
+				fmt.Sprintf("Accuracy on %s against epsilon, %s.", called(set), runsOf(of)), release.Axis{Title: "epsilon of the features", Log: true}, release.Axis{Title: "accuracy (share of test records), and its deviation over " + runsOf(of)})
 			for _, m := range sorted(of) {
 				f.add(summed(m), m.Cell.Density.Epsilon, m.Result.Accuracy, m.Result.AccuracyStd)
 			}
@@ -70,7 +70,7 @@ func overEpsilon(c Cells, name, title, y string, pick func(experiments.Cell) boo
 	at := c.where(pick)
 	for _, set := range datasets(at) {
 		of := at.where(func(x experiments.Cell) bool { return x.Dataset == set })
-		f := newChart(name+"-"+stem(set), title+", "+called(set), title+" on "+called(set)+" against epsilon.", release.Axis{Label: "epsilon of the features", Log: true}, release.Axis{Label: y, Log: true})
+		f := newChart(name+"-"+stem(set), title+", "+called(set), title+" on "+called(set)+" against epsilon.", release.Axis{Title: "epsilon of the features", Log: true}, release.Axis{Title: y, Log: true})
 		for _, m := range sorted(of) {
 			if v, spread := value(m.Result); v > 0 {
 				f.add(summed(m), m.Cell.Density.Epsilon, v, spread)

@@ -140,9 +140,9 @@ func crossed(c Cells, set string, maps []string, labels float64) []release.Table
 	epsilons := epsilonsOf(of)
 	t := release.Table{Title: called(set) + ", accuracy in percent, " + runsOf(of), Columns: columns("map", "sums and accounting")}
 	for _, e := range epsilons {
-		t.Columns = append(t.Columns, release.Column{Label: fmt.Sprintf("epsilon %g", e)})
+		t.Columns = append(t.Columns, release.Column{Title: fmt.Sprintf("epsilon %g", e)})
 	}
-	t.Columns = append(t.Columns, release.Column{Label: "the same bits without privacy"})
+	t.Columns = append(t.Columns, release.Column{Title: "the same bits without privacy"})
 	for _, kernel := range maps {
 		at := of.where(func(x experiments.Cell) bool { return x.Density.Kernel.Name == kernel })
 		for _, p := range order {

@@ -19,7 +19,7 @@ var (
 
 // plane returns a drawing of corners, and of lines each of which is a list of points.
 func plane(name, title string, at [][2]float64, lines map[string][][2]float64) figures.Chart {
-	f := newChart(name, title, title+".", release.Axis{Label: "first number of a code"}, release.Axis{Label: "second number"})
+	f := newChart(name, title, title+".", release.Axis{Title: "first number of a code"}, release.Axis{Title: "second number"})
 	for _, p := range at {
 		f.add(corners, p[0], p[1], 0)
 	}

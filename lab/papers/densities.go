@@ -173,7 +173,7 @@ func missed(c Cells, what string, said func(*experiments.Result) string) (tables
 		epsilons := epsilonsOf(of)
 		t := release.Table{Title: called(set) + ", " + what + ", " + runsOf(of), Columns: columns("sums and accounting")}
 		for _, e := range epsilons {
-			t.Columns = append(t.Columns, release.Column{Label: fmt.Sprintf("epsilon %g", e)})
+			t.Columns = append(t.Columns, release.Column{Title: fmt.Sprintf("epsilon %g", e)})
 		}
 		for from := 0; from < len(of); {
 			words, cells := summed(of[from]).words, map[float64]string{}

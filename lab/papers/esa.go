@@ -176,7 +176,7 @@ func fragmentFigure(spec, set, encoding string, budgets []float64, c Cells) []fi
 	looks := map[int]figures.Mark{1: figures.Circle, 16: figures.Square, 256: figures.Triangle}
 	hollow := map[int]figures.Mark{1: figures.Ring, 16: figures.Box, 256: figures.Pyramid}
 	f := newChart(strings.TrimPrefix(spec, "esa-"), "Errors of counts, "+populationCalled(set), "Root mean square error against the central epsilon.",
-		release.Axis{Label: "central epsilon", Log: true}, release.Axis{Label: "root mean square error (respondents)", Log: true})
+		release.Axis{Title: "central epsilon", Log: true}, release.Axis{Title: "root mean square error (respondents)", Log: true})
 	for _, n := range []int{1, 16, 256} {
 		for _, by := range []calibrate.Accounting{calibrate.Paper, calibrate.Exact} {
 			p := protocol{inFragments(n) + ", exact", line(figures.Blue, looks[n])}

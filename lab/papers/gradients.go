@@ -93,7 +93,7 @@ func curves(c Cells) (out []figures.Chart) {
 	level := map[string]float64{"mnist": 0.95, "fashion-mnist": 0.78, "cifar10_subset": 0.70}
 	looks := []figures.Look{line(figures.Blue, figures.Circle), line(figures.Vermilion, figures.Square), line(figures.Green, figures.Triangle)}
 	for _, set := range pictures {
-		f := newChart("figure2-"+stem(set), "Accuracy after each round, "+called(set), "Accuracy on "+called(set)+" after each round.", release.Axis{Label: "round", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
+		f := newChart("figure2-"+stem(set), "Accuracy after each round, "+called(set), "Accuracy on "+called(set)+" after each round.", release.Axis{Title: "round", Log: true}, release.Axis{Title: "accuracy (share of test records)"})
 		longest := map[int]experiments.Measured{}
 		for _, m := range trained(c, set) {
 			if at, ok := longest[m.Result.Users]; m.Cell.Gradient.Examples > 0 && len(m.Result.Trained.Curve) > 2 && (!ok || at.Cell.Gradient.Rounds < m.Cell.Gradient.Rounds) {

@@ -63,13 +63,13 @@ func labelsBy(c Cells, against int) (tables []release.Table, figures []figures.C
 	})
 	of = slices.DeleteFunc(of, func(m experiments.Measured) bool { return m.Result.Learned == nil })
 	for _, set := range datasets(of) {
-		f := newChart(name+"-"+stem(set), title+called(set), "Accuracy on "+called(set)+" against the epsilon of a label.", release.Axis{Label: "epsilon of a label, total", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
+		f := newChart(name+"-"+stem(set), title+called(set), "Accuracy on "+called(set)+" against the epsilon of a label.", release.Axis{Title: "epsilon of a label, total", Log: true}, release.Axis{Title: "accuracy (share of test records)"})
 		t := release.Table{Title: called(set), Columns: columns("labels")}
-		byClusters := newChart(name+"-clusters-"+stem(set), "ClusterRR at epsilon 0.5 against the number of clusters, "+called(set), "Accuracy of ClusterRR on "+called(set)+" against the number of clusters.", release.Axis{Label: "clusters", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
+		byClusters := newChart(name+"-clusters-"+stem(set), "ClusterRR at epsilon 0.5 against the number of clusters, "+called(set), "Accuracy of ClusterRR on "+called(set)+" against the number of clusters.", release.Axis{Title: "clusters", Log: true}, release.Axis{Title: "accuracy (share of test records)"})
 		here := of.where(func(x experiments.Cell) bool { return x.Dataset == set })
 		epsilons := labelEpsilons(here)
 		for _, e := range epsilons {
-			t.Columns = append(t.Columns, release.Column{Label: fmt.Sprint(e)})
+			t.Columns = append(t.Columns, release.Column{Title: fmt.Sprint(e)})
 		}
 		at := func(method, constants string, e float64) (experiments.Measured, bool) {
 			return here.one(func(x experiments.Cell) bool {
@@ -137,9 +137,9 @@ func byFeatures(c Cells) (tables []release.Table) {
 		here := of.where(func(x experiments.Cell) bool { return x.Dataset == set })
 		epsilons := labelEpsilons(here)
 		for _, e := range epsilons {
-			t.Columns = append(t.Columns, release.Column{Label: fmt.Sprint(e)})
+			t.Columns = append(t.Columns, release.Column{Title: fmt.Sprint(e)})
 		}
-		t.Columns = append(t.Columns, release.Column{Label: "without privacy"})
+		t.Columns = append(t.Columns, release.Column{Title: "without privacy"})
 		for _, features := range experiments.LabelFeatures {
 			for _, method := range []string{experiments.ClusterRR, experiments.DPSGD, experiments.UniformRR, experiments.TwoStages} {
 				cells, without := []string{words[features], told(experiments.Labels{Method: method}).words}, none

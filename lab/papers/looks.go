@@ -94,7 +94,7 @@ func (c *chart) add(p protocol, x, y, spread float64) {
 	i, ok := c.at[p.words]
 	if !ok {
 		i = len(c.Series)
-		c.at[p.words], c.Series, c.Looks = i, append(c.Series, release.Series{Label: p.words}), append(c.Looks, p.look)
+		c.at[p.words], c.Series, c.Looks = i, append(c.Series, release.Series{Title: p.words}), append(c.Looks, p.look)
 	}
 	s := &c.Series[i]
 	low := y - spread
@@ -132,9 +132,9 @@ func (c *chart) done() (figures.Chart, bool) {
 			s.Low, s.High = nil, nil
 		}
 	}
-	c.Alt = fmt.Sprintf("%s %d lines over the %s.", c.Alt, len(c.Series), c.X.Label)
+	c.Alt = fmt.Sprintf("%s %d lines over the %s.", c.Alt, len(c.Series), c.X.Title)
 	if len(c.At) > 0 {
-		c.X.Label += " (marks side by side)"
+		c.X.Title += " (marks side by side)"
 	}
 	return c.Chart, len(c.Series) > 0
 }

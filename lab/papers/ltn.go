@@ -248,7 +248,7 @@ const tenDigits = 10 // classes
 
 // overLocal draws a number of each cell over the local epsilon.
 func overLocal(c Cells, name, title string, of func(*experiments.Recorded) (mean, std float64), printed map[string][2]float64) []figures.Chart {
-	f := newChart(name, title, title+" against the local epsilon.", release.Axis{Label: "local epsilon", Log: true}, release.Axis{Label: "accuracy (share of test records)"})
+	f := newChart(name, title, title+" against the local epsilon.", release.Axis{Title: "local epsilon", Log: true}, release.Axis{Title: "accuracy (share of test records)"})
 	for _, m := range c {
 		if mean, std := of(m.Result.Recorded); mean > 0 {
 			f.add(recording(m.Cell.Records), m.Cell.Records.Epsilon, mean, std)

@@ -177,7 +177,7 @@ func markdown(w *bytes.Buffer, t release.Table) {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintln(w)
-	line(func(j int) string { return t.Columns[j].Label })
+	line(func(j int) string { return t.Columns[j].Title })
 	line(func(j int) string {
 		if t.Rows[0][j].Text != "" && t.Rows[0][j].Text != none {
 			return "---"
@@ -245,7 +245,7 @@ func words(s string) release.Cell {
 
 func columns(labels ...string) (of []release.Column) {
 	for _, l := range labels {
-		of = append(of, release.Column{Label: l})
+		of = append(of, release.Column{Title: l})
 	}
 	return of
 }

@@ -14,14 +14,14 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 	return experiments.PerDataset(cells, func(set string, cells []experiments.Measured) release.Section {
 		t := release.Table{
 			Title: "Accuracy on the test records",
-			Columns: []release.Column{{Label: "way"}, {Label: "respondents a round"}, {Label: "rounds"}, {Label: "ESA", Unit: release.Share}, {Label: "ours", Unit: release.Share},
-				{Label: "epsilon that ESA claims"}, {Label: "central epsilon, proved"}, {Label: "local epsilon, all rounds"}, {Label: "noise over a curator's"}},
+			Columns: []release.Column{{Title: "way"}, {Title: "respondents a round"}, {Title: "rounds"}, {Title: "ESA", Unit: release.Share}, {Title: "ours", Unit: release.Share},
+				{Title: "epsilon that ESA claims"}, {Title: "central epsilon, proved"}, {Title: "local epsilon, all rounds"}, {Title: "noise over a curator's"}},
 			Note: "\"ESA claims\" is what its printed orders give with a constant of one, and amplification by a sampling that nobody hides: it proves nothing. Proved epsilons are ours, for the same reports, of replacement; a curator's of removal. " +
 				"By the paper's way examples stand for the respondents of a round, as in ESA, and their reports are drawn by the normal limit of their sum; every other report is drawn.",
 		}
 		f := release.Figure{
 			Name: s.Name + "-" + set, Title: "Accuracy after each round, " + set, Kind: release.Lines, Alt: "Accuracy on the test records of " + set + " over the rounds, a line for each way.",
-			X: release.Axis{Label: "round", Log: true}, Y: release.Axis{Label: "accuracy"},
+			X: release.Axis{Title: "round", Log: true}, Y: release.Axis{Title: "accuracy"},
 		}
 		for _, m := range cells {
 			if m.Result == nil {
@@ -32,7 +32,7 @@ func tables(s experiments.Spec, cells []experiments.Measured) []release.Section 
 				release.Text(Way(m.Cell.Gradient)), release.Text(fmt.Sprint(m.Result.Users)), release.Text(fmt.Sprint(m.Cell.Gradient.Rounds)), accuracyOf(set, m.Cell.Gradient),
 				release.Number(r.Accuracy, r.AccuracyStd), epsilon(r.PrintedOrder), epsilon(m.Result.Epsilon), meaningful(m.Result.EpsilonLocal), ratio(r.NoiseRatio),
 			})
-			line := release.Series{Label: fmt.Sprintf("%s, %d a round, %d rounds", Way(m.Cell.Gradient), m.Result.Users, m.Cell.Gradient.Rounds)}
+			line := release.Series{Title: fmt.Sprintf("%s, %d a round, %d rounds", Way(m.Cell.Gradient), m.Result.Users, m.Cell.Gradient.Rounds)}
 			for _, p := range r.Curve {
 				line.X, line.Y = append(line.X, float64(p.Round)), append(line.Y, p.Accuracy)
 			}
@@ -47,7 +47,7 @@ func steps(_ experiments.Spec, cells []experiments.Measured) []release.Section {
 	return experiments.PerDataset(cells, func(_ string, cells []experiments.Measured) release.Section {
 		t := release.Table{
 			Title:   "Accuracy on records that are held back",
-			Columns: []release.Column{{Label: "drift"}, {Label: "length of a step"}, {Label: "accuracy", Unit: release.Share}},
+			Columns: []release.Column{{Title: "drift"}, {Title: "length of a step"}, {Title: "accuracy", Unit: release.Share}},
 		}
 		for _, m := range cells {
 			if m.Result == nil {
@@ -66,8 +66,8 @@ func attacks(_ experiments.Spec, cells []experiments.Measured) []release.Section
 		printed := printedXI[set]
 		t := release.Table{
 			Title: "True less false positive rates of a threshold of the loss",
-			Columns: []release.Column{{Label: "way"}, {Label: "ESA"}, {Label: "ESA's epsilon"}, {Label: "ours"}, {Label: "central epsilon, proved"},
-				{Label: "epsilon shown, 95 %"}},
+			Columns: []release.Column{{Title: "way"}, {Title: "ESA"}, {Title: "ESA's epsilon"}, {Title: "ours"}, {Title: "central epsilon, proved"},
+				{Title: "epsilon shown, 95 %"}},
 			Note: "The difference is of the best threshold for the very records, which chance alone makes about 1.2/sqrt(records): 0.01 of 10,000 and as many others. \"Epsilon shown\" chooses the threshold by half of the records and tries it on the others; 0 is nothing. " +
 				"(ESA prints -log(TPR - FPR) for a bound; it means -log(1 - (TPR - FPR)), which is about the difference itself.)",
 		}

@@ -44,5 +44,5 @@ func mixedOrSummed(p *protocol.Protocol, q *histogram.Question) (question.Compar
 		fmt.Fprintf(&s, "; %s errs by %.4g with %d bytes a device, rests on %s, and a device that lies can %s", r.Name, r.RMSE, r.Bytes, r.Rests, r.Liar)
 	}
 	s.WriteString(". If both aggregators of one of these sums collude there is " + account.NoProtection + " (confetti plan new histogram --route sum).")
-	return question.Comparison{Key: "routes", Label: "Mixed or summed", Says: s.String()}, true
+	return question.Comparison{Key: "routes", Title: "Mixed or summed", Says: s.String()}, true
 }

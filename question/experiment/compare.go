@@ -16,7 +16,7 @@ func known(m plan.Measure) bool { return m.Times != 0 || m.Rate != 0 || m.LostSh
 func (q *Question) Compare() []question.Comparison {
 	var all []question.Comparison
 	for _, m := range q.ask.Metrics {
-		all = append(all, question.Comparison{Key: "cut", Label: "What is cut off of " + m.Name, Says: lift.SayCut(m)})
+		all = append(all, question.Comparison{Key: "cut", Title: "What is cut off of " + m.Name, Says: lift.SayCut(m)})
 	}
 	n := q.plan.Crowd.Minimum
 	says := fmt.Sprintf("Each of the %d sums has noise of %.3g people, of %d who answer. ", lift.Numbers(q.ask), lift.Deviation(q.ask, q.plan.Route, q.plan.Budget, n), n)
@@ -25,7 +25,7 @@ func (q *Question) Compare() []question.Comparison {
 	} else {
 		says += fmt.Sprintf("One who lies about its bits counts for up to %.2g people in one of these sums: where people are hostile, have the answers summed.", liar(q.ask))
 	}
-	return append(all, question.Comparison{Key: "noise", Label: "How exact it is", Says: says})
+	return append(all, question.Comparison{Key: "noise", Title: "How exact it is", Says: says})
 }
 
 // liar returns how many people one counts for at most in a sum, who says what it likes in every row. The metrics' common

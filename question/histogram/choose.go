@@ -49,21 +49,21 @@ func collected(p plan.Plan) (plan.Plan, string, error) {
 func (h *Question) Compare() (all []question.Comparison) {
 	if h.correlated != nil {
 		if _, says, err := joined(h.plan); err == nil {
-			all = append(all, question.Comparison{Key: "rounds", Label: "Together or afresh", Says: says})
+			all = append(all, question.Comparison{Key: "rounds", Title: "Together or afresh", Says: says})
 		}
 	}
 	if h.noised() {
 		return all
 	}
 	if answers, err := compareRandomizers(h.plan); err == nil && len(answers) > 1 {
-		all = append(all, question.Comparison{Key: "answers", Label: "Best answer", Says: preferred(answers)})
+		all = append(all, question.Comparison{Key: "answers", Title: "Best answer", Says: preferred(answers)})
 	}
 	if len(h.attributes) > 1 {
 		_, _, why, err := compareCollect(h.plan)
 		if err != nil {
 			why = "only this plan's can be designed: " + err.Error()
 		}
-		all = append(all, question.Comparison{Key: "choice", Label: "Sample or split", Says: why})
+		all = append(all, question.Comparison{Key: "choice", Title: "Sample or split", Says: why})
 	}
 	return all
 }

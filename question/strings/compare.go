@@ -33,7 +33,7 @@ func (q *Question) Compare() []question.Comparison {
 	if tail := float64(q.code.Tail) * math.Log(float64(q.code.Cells)); tail < -math.Log(Check) {
 		says += fmt.Sprintf(" A tail of %d positions of %d cells tells too few strings apart for any to pass its check: give more of either.", q.code.Tail, q.code.Cells)
 	}
-	return []question.Comparison{{Key: "strings", Label: "What is found", Says: says}}
+	return []question.Comparison{{Key: "strings", Title: "What is found", Says: says}}
 }
 
 // Liars says what respondents can do who do not as the plan says.

@@ -80,7 +80,7 @@ func (q *Question) Compare() []question.Comparison {
 	const told = 4 // errors
 	says := fmt.Sprintf("Of %d respondents a count of two values together is right to %.0f or %.0f, by the table (%s); one that %.2g %% hold is told from none. ", n, least, most, map[bool]string{true: "one standard error", false: "about one standard error: the release measures it"}[q.Summed()], 100*told*most/float64(n))
 	says += fmt.Sprintf("Ranges of all that can be asked hold at once: they are %.1f errors to each side. One charge covers %s, and asking of the release is free. ", s.Quantile(level), terms.Count(q.code.Pairs(), "table"))
-	return []question.Comparison{{Key: "tables", Label: "What tables tell", Says: says + q.Cautions(n)}}
+	return []question.Comparison{{Key: "tables", Title: "What tables tell", Says: says + q.Cautions(n)}}
 }
 
 // Cautions says of so many respondents what noise does where columns tell nothing of each other, whether they are few for

@@ -15,5 +15,5 @@ func (q *Question) Compare() []question.Comparison {
 	} else {
 		says = fmt.Sprintf("One who lies about its bits counts for up to %.0f respondents: where people are hostile, have two aggregators add up vectors whose length devices prove (--hostile).", math.Ceil(q.spec().Liar()))
 	}
-	return []question.Comparison{{Key: "liars", Label: "What a liar counts for", Says: says}}
+	return []question.Comparison{{Key: "liars", Title: "What a liar counts for", Says: says}}
 }

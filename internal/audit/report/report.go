@@ -233,7 +233,7 @@ func (r Report) Section() release.Section {
 		Text:  "An attacker puts one of two records to the devices of this plan, again and again, and guesses from what each observer sees which it was. Right guesses prove that so much privacy is lost at least; the guarantees prove how much at most.",
 		Tables: []release.Table{{
 			Title:   "Epsilon found and claimed",
-			Columns: []release.Column{{Label: "Observer"}, {Label: "Attack"}, {Label: "Rests on"}, {Label: "Found: above"}, {Label: "Claimed: at most"}, {Label: "Verdict"}},
+			Columns: []release.Column{{Title: "Observer"}, {Title: "Attack"}, {Title: "Rests on"}, {Title: "Found: above"}, {Title: "Claimed: at most"}, {Title: "Verdict"}},
 			Note:    fmt.Sprintf("Each is found with confidence %s, at the delta of the claim, under %s. Seed %d, which follows from the plan.", account.Percent(Confidence), under, r.Seed),
 			Rows:    r.rows(),
 		}},
@@ -243,7 +243,7 @@ func (r Report) Section() release.Section {
 	}
 	t := release.Table{
 		Title:   "What each party keeps to",
-		Columns: []release.Column{{Label: "Party"}, {Label: "Keeps to"}, {Label: "Draws"}, {Label: "Chance of a worse fit"}, {Label: "Verdict"}},
+		Columns: []release.Column{{Title: "Party"}, {Title: "Keeps to"}, {Title: "Draws"}, {Title: "Chance of a worse fit"}, {Title: "Verdict"}},
 		Note:    "These hold whatever respondents say: draws of what ships are compared with the numbers of the plan.",
 	}
 	for _, c := range r.Constants {

@@ -84,8 +84,8 @@ func (a Axis) name(i int, unbounded bool) string {
 	return a.number(i) + " to " + a.number(i+1)
 }
 
-// Label writes edge i in decimals, as names of cells have it.
-func (a Axis) Label(i int) string { return a.number(i) }
+// FormatEdge writes edge i in decimals, as names of cells have it.
+func (a Axis) FormatEdge(i int) string { return a.number(i) }
 
 // number writes an edge in as many digits as tell it from the edges next to it, and a
 // few more, but no roundoff.

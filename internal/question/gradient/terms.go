@@ -45,7 +45,7 @@ func (q *Question) Compare() []question.Comparison {
 	case directions:
 		says = fmt.Sprintf("One who says the direction that it likes counts for up to %.0f respondents: %s", math.Ceil(v.reach()/q.ask.Clip), hostile)
 	}
-	return []question.Comparison{{Key: "liars", Label: "What a liar counts for", Says: says}}
+	return []question.Comparison{{Key: "liars", Title: "What a liar counts for", Says: says}}
 }
 
 // Guarantees: a direction is one message, a vector one message for each bit.

@@ -47,7 +47,7 @@ func sayAnswer(r release.Release) (first, more string) {
 	if !ranged(f) {
 		var all []string
 		for _, m := range r.Headline[:min(2, len(r.Headline))] {
-			all = append(all, m.Label+": "+m.String())
+			all = append(all, m.Title+": "+m.String())
 		}
 		if len(between) > 0 {
 			all = between
@@ -94,7 +94,7 @@ func ranges(r release.Release) (all []string) {
 		if r.Source == release.OwnTable && m.Level > 0 && m.Key == "" {
 			low, high := m, m
 			low.Value, high.Value = m.Low, m.High
-			all = append(all, m.Label+": "+low.String()+" to "+high.String())
+			all = append(all, m.Title+": "+low.String()+" to "+high.String())
 		}
 	}
 	return all

@@ -15,8 +15,8 @@ func TestDocument(t *testing.T) {
 		Title: "Accuracy against epsilon", Created: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Sections: []release.Section{{
 			Title:   "One set",
-			Tables:  []release.Table{{Title: "Numbers", Columns: []release.Column{{Label: "kernel"}, {Label: "epsilon 1", Unit: release.Share}}, Rows: [][]release.Cell{{release.Text("a<b"), release.Number(0.5, 0.01)}}}},
-			Figures: []release.Figure{{Name: "f", Title: "F", Alt: "rises", Kind: release.Lines, Series: []release.Series{{Label: "one", X: []float64{1, 2}, Y: []float64{1, 2}}}}},
+			Tables:  []release.Table{{Title: "Numbers", Columns: []release.Column{{Title: "kernel"}, {Title: "epsilon 1", Unit: release.Share}}, Rows: [][]release.Cell{{release.Text("a<b"), release.Number(0.5, 0.01)}}}},
+			Figures: []release.Figure{{Name: "f", Title: "F", Alt: "rises", Kind: release.Lines, Series: []release.Series{{Title: "one", X: []float64{1, 2}, Y: []float64{1, 2}}}}},
 		}},
 		Provenance: release.Provenance{Software: "confetti test", Randomness: "seed 1"},
 	}

@@ -71,10 +71,10 @@ func WritePNG(w io.Writer, f release.Figure) error {
 	return p.writePNG(w, fileScale)
 }
 
-// Sizes of type, in points, and of what stands between a mark's label and its axis.
+// Sizes of type, in points, and of what stands between a mark's text and its axis.
 const (
 	titleSize = 14
-	labelSize = 11.5
+	axisSize  = 11.5
 	markSize  = 11
 	tick      = 4
 	gap       = 4
@@ -100,16 +100,16 @@ func alone(f release.Figure) (*picture, error) {
 		}
 		room.right = left - 18
 	}
-	title, below, beside := words{f.Title, point{0, room.top + titleSize}, titleSize, middle, 0}, words{f.X.Label, point{0, room.bottom - 2}, labelSize, middle, 0},
-		words{f.Y.Label, point{room.left + labelSize*0.8, 0}, labelSize, middle, 90}
+	title, below, beside := words{f.Title, point{0, room.top + titleSize}, titleSize, middle, 0}, words{f.X.Title, point{0, room.bottom - 2}, axisSize, middle, 0},
+		words{f.Y.Title, point{room.left + axisSize*0.8, 0}, axisSize, middle, 90}
 	if f.Title != "" {
 		room.top += titleSize + 12
 	}
-	if f.X.Label != "" {
-		room.bottom -= labelSize + 8
+	if f.X.Title != "" {
+		room.bottom -= axisSize + 8
 	}
-	if f.Y.Label != "" {
-		room.left += labelSize + 8
+	if f.Y.Title != "" {
+		room.left += axisSize + 8
 	}
 	data, err := p.draw(f, room)
 	title.at.x, below.at.x, beside.at.y = (room.left+room.right)/2, (data.left+data.right)/2, (data.top+data.bottom)/2
@@ -165,8 +165,8 @@ func (p *picture) draw(f release.Figure, room box) (box, error) {
 	slant := f.Kind == release.Bars && strings.Count(strings.Join(f.Categories, "  "), "")*6 > int(room.width()) // the names would run into each other
 	if slant {
 		for i, m := range in.x.marks {
-			if name := []rune(m.Label); len(name) > slanted {
-				in.x.marks[i].Label = string(name[:slanted-1]) + "…"
+			if name := []rune(m.Text); len(name) > slanted {
+				in.x.marks[i].Text = string(name[:slanted-1]) + "…"
 			}
 		}
 	}
@@ -234,14 +234,14 @@ func within(room box, f release.Figure, x, y axis, slant bool) box {
 	b := room
 	widest := 0.0
 	for _, m := range y.marks {
-		widest = max(widest, measure(m.Label, markSize))
+		widest = max(widest, measure(m.Text, markSize))
 	}
 	b.left += widest + gap
 	below := tick + markSize*1.15
 	if slant {
 		below = tick + markSize/2
 		for _, m := range x.marks {
-			below = max(below, tick+(measure(m.Label, markSize)+markSize)*math.Sqrt2/2)
+			below = max(below, tick+(measure(m.Text, markSize)+markSize)*math.Sqrt2/2)
 		}
 	}
 	b.bottom -= below
@@ -253,9 +253,9 @@ func within(room box, f release.Figure, x, y axis, slant bool) box {
 			b.right = min(b.right, room.right-gap) // half a mark
 		}
 	}
-	// Labels below stick out by half, or all where they slant; the box gives way by as much.
+	// Marks below stick out by half, or all where they slant; the box gives way by as much.
 	for _, m := range x.marks {
-		wide, n := measure(m.Label, markSize), x.share(m.At)
+		wide, n := measure(m.Text, markSize), x.share(m.At)
 		before, after := wide/2, wide/2
 		if slant {
 			before, after = wide*math.Sqrt2/2+gap, markSize/2
@@ -286,7 +286,7 @@ func (p plot) frame(f release.Figure, slant bool) {
 		if f.Grid == nil {
 			p.add(stroke{[]point{{p.left, y}, {p.right, y}}, rule, 0.7, nil})
 		}
-		p.add(words{m.Label, point{p.left - gap - off, y + markSize*0.35}, markSize, end, 0})
+		p.add(words{m.Text, point{p.left - gap - off, y + markSize*0.35}, markSize, end, 0})
 	}
 	for _, m := range p.x.marks {
 		n := p.x.share(m.At)
@@ -295,20 +295,20 @@ func (p plot) frame(f release.Figure, slant bool) {
 		}
 		x := p.left + n*p.width()
 		if slant {
-			p.add(words{m.Label, point{x + markSize*0.35, floor + tick + markSize*0.6}, markSize, end, 45})
+			p.add(words{m.Text, point{x + markSize*0.35, floor + tick + markSize*0.6}, markSize, end, 45})
 			continue
 		}
 		if f.Kind != release.Bars {
 			p.add(stroke{[]point{{x, floor}, {x, floor + tick}}, ink, 0.6, nil})
 		}
-		p.add(words{m.Label, point{x, floor + tick + markSize}, markSize, middle, 0})
+		p.add(words{m.Text, point{x, floor + tick + markSize}, markSize, middle, 0})
 	}
 	p.add(stroke{[]point{{p.left, floor}, {p.right, floor}}, ink, 0.6, nil})
 }
 
-// gapLabel names the marks on the axis where a line has no number.
+// gapTitle names the marks on the axis where a line has no number.
 const (
-	gapLabel  = "no row"
+	gapTitle  = "no row"
 	gapHeight = 9
 )
 
@@ -336,7 +336,7 @@ func entries(f release.Figure) (all []entry) {
 	}
 	center := func(b box) point { return point{(b.left + b.right) / 2, (b.top + b.bottom) / 2} }
 	for i, s := range f.Series {
-		e := entry{s.Label, full(seriesColor(i))}
+		e := entry{s.Title, full(seriesColor(i))}
 		switch f.Kind {
 		case release.Lines:
 			e.swatch = func(b box) []shape {
@@ -349,10 +349,10 @@ func entries(f release.Figure) (all []entry) {
 		all = append(all, e)
 	}
 	if known(f) {
-		all = append(all, entry{truthLabel, func(b box) []shape { return []shape{hollow(center(b))} }})
+		all = append(all, entry{truthTitle, func(b box) []shape { return []shape{hollow(center(b))} }})
 	}
 	if gappy(f) {
-		all = append(all, entry{gapLabel, func(b box) []shape {
+		all = append(all, entry{gapTitle, func(b box) []shape {
 			at := center(b)
 			return []shape{stroke{[]point{{at.x, b.bottom}, {at.x, b.bottom - gapHeight}}, ink, 1.6, nil}}
 		}})

@@ -26,7 +26,7 @@ func TestFiguresAreDrawn(t *testing.T) {
 			if err := errors.Join(WriteSVG(&svg, f), WritePNG(&raster, f)); err != nil {
 				t.Fatal(err)
 			}
-			for _, want := range []string{f.Title, f.X.Label, f.Y.Label} {
+			for _, want := range []string{f.Title, f.X.Title, f.Y.Title} {
 				if !strings.Contains(svg.String(), want) {
 					t.Errorf("%s: the SVG does not say %q", f.Name, want)
 				}
@@ -44,7 +44,7 @@ func TestFiguresAreDrawn(t *testing.T) {
 
 // Where a line has no number there is a mark on the axis, and the legend says what it is; an axis reaches to all of them.
 func TestGapsAreMarked(t *testing.T) {
-	f := release.Figure{Name: "so-far", Title: "So far", Alt: "a", Kind: release.Lines, X: release.Axis{Label: "round"}, Y: release.Axis{Label: "times"}, Series: []release.Series{{Label: "joined", X: []float64{3, 4, 6}, Y: []float64{1, 2, 3}}}}
+	f := release.Figure{Name: "so-far", Title: "So far", Alt: "a", Kind: release.Lines, X: release.Axis{Title: "round"}, Y: release.Axis{Title: "times"}, Series: []release.Series{{Title: "joined", X: []float64{3, 4, 6}, Y: []float64{1, 2, 3}}}}
 	drawn := func() (string, int) {
 		t.Helper()
 		var svg bytes.Buffer
@@ -53,11 +53,11 @@ func TestGapsAreMarked(t *testing.T) {
 		}
 		return svg.String(), strings.Count(svg.String(), `stroke-width="1.6"`)
 	}
-	if text, marks := drawn(); marks != 0 || strings.Contains(text, gapLabel) {
+	if text, marks := drawn(); marks != 0 || strings.Contains(text, gapTitle) {
 		t.Error("marks where every round has a number")
 	}
 	f.Series[0].Gaps = []float64{1, 2, 5}
-	if text, marks := drawn(); marks != 4 || !strings.Contains(text, gapLabel) { // one in the legend
+	if text, marks := drawn(); marks != 4 || !strings.Contains(text, gapTitle) { // one in the legend
 		t.Errorf("%d marks:\n%s", marks, text)
 	}
 	if x, _, err := axes(f); err != nil || x.from > 1 || len(legend(f)) != 2 {
@@ -82,7 +82,7 @@ func TestAnyFigure(t *testing.T) {
 		rapid.SampledFrom([]float64{0, 1, -1, 1e-300, 1e-9, 1e199, -1e199, math.MaxFloat64}))
 	rapid.Check(t, func(t *rapid.T) {
 		f := release.Figure{Name: "any", Title: "<any>", Alt: "any", Kind: rapid.SampledFrom([]release.FigureKind{release.Lines, release.Points, release.Bars}).Draw(t, "kind"),
-			X: release.Axis{Label: "a & b"}, Y: release.Axis{Label: "y"}}
+			X: release.Axis{Title: "a & b"}, Y: release.Axis{Title: "y"}}
 		n := rapid.IntRange(1, 6).Draw(t, "n")
 		draw := func(log bool) []float64 {
 			xs := rapid.SliceOfN(number, n, n).Draw(t, "xs")
@@ -101,7 +101,7 @@ func TestAnyFigure(t *testing.T) {
 			f.X.Log, f.Y.Log = rapid.Bool().Draw(t, "xlog"), rapid.Bool().Draw(t, "ylog")
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "series") {
-			s := release.Series{Label: "<s>", Y: draw(f.Y.Log)}
+			s := release.Series{Title: "<s>", Y: draw(f.Y.Log)}
 			if f.Kind != release.Bars {
 				s.X = draw(f.X.Log)
 			}
@@ -129,7 +129,7 @@ func TestLongNamesFit(t *testing.T) {
 	for range 20 {
 		f.Categories = append(f.Categories, "MMMMMMMMMMMMMMMMMMMM")
 	}
-	f.Series = []release.Series{{Label: "s", Y: make([]float64, 20)}}
+	f.Series = []release.Series{{Title: "s", Y: make([]float64, 20)}}
 	for name, width := range map[string]float64{"wide": 720, "narrow": 358} {
 		svg, err := inline(f, width, 250)
 		if err != nil {

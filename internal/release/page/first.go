@@ -103,7 +103,7 @@ func signed(f *release.Figure) *rows {
 	step := fine((high - low) / 4)
 	from, to := step*math.Floor(low/step), step*math.Ceil(high/step)
 	at := func(x float64) float64 { return 100 * min(1, max(0, (x-from)/(to-from))) }
-	out := &rows{Unit: f.Y.Label, Note: f.Alt, Signed: true}
+	out := &rows{Unit: f.Y.Title, Note: f.Alt, Signed: true}
 	for i, name := range f.Categories {
 		one := row{Name: name, Value: decimal(s.Y[i]), Range: decimal(s.Low[i]) + " to " + decimal(s.High[i]), Sure: at(s.Low[i]), Perhaps: at(s.High[i]) - at(s.Low[i]), Mark: at(s.Y[i])}
 		if i < len(s.Truth) {

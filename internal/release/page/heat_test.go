@@ -15,7 +15,7 @@ import (
 
 func places(columns int, values ...float64) release.Figure {
 	return release.Figure{Name: "places", Title: "Where", Alt: "Counts over a plane.", Kind: release.Heat,
-		X: release.Axis{Label: "longitude"}, Y: release.Axis{Label: "latitude"},
+		X: release.Axis{Title: "longitude"}, Y: release.Axis{Title: "latitude"},
 		Grid: &release.Grid{Columns: columns, Left: 0, Right: 2, Bottom: 10, Top: 12, Values: values}}
 }
 

@@ -265,7 +265,7 @@ func width(l release.List, it release.Item) string {
 }
 
 type swatch struct {
-	Label  string
+	Title  string
 	Swatch template.HTML
 }
 

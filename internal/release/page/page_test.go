@@ -66,7 +66,7 @@ func TestPageSaysEverything(t *testing.T) {
 	}
 	for _, s := range r.Sections {
 		for _, f := range s.Figures {
-			wants = append(wants, f.Title, f.Alt, f.X.Label, f.Y.Label)
+			wants = append(wants, f.Title, f.Alt, f.X.Title, f.Y.Title)
 		}
 	}
 	for _, want := range wants {
@@ -106,10 +106,10 @@ func TestPageEscapes(t *testing.T) {
 	const attack = `<script>alert("x")</script>`
 	r := sample(t)
 	r.Title, r.Guarantees[0].Who, r.Provenance.Command = attack, attack, attack
-	r.Sections[1].Lists[0].Items[0].Label = attack
+	r.Sections[1].Lists[0].Items[0].Key = attack
 	r.Sections[0].Tables[0].Rows[0][0].Text = attack
 	f := &r.Sections[0].Figures[0]
-	f.Title, f.Alt, f.Y.Label, f.Categories[1], f.Series[0].Label = attack, attack, attack, attack, attack
+	f.Title, f.Alt, f.Y.Title, f.Categories[1], f.Series[0].Title = attack, attack, attack, attack, attack
 	if strings.Contains(paged(t, r), "<script") {
 		t.Error("a label became markup")
 	}
@@ -174,7 +174,7 @@ func TestEachCrowdHasItsAnswer(t *testing.T) {
 // The page of one holder's table begins with a capital, says of all of its ranges that they hold together, and answers with
 // the means of columns that have no picture, as ranges; of others a mean by itself answers with its number.
 func TestAHoldersPageAnswersForEachColumn(t *testing.T) {
-	mean := release.Metric{Name: "average", Label: "Mean of age", Value: 28.71, Low: 28.69, High: 28.75, Level: 0.95, Among: 3}
+	mean := release.Metric{Name: "average", Title: "Mean of age", Value: 28.71, Low: 28.69, High: 28.75, Level: 0.95, Among: 3}
 	drink := release.Section{Title: "drink", Figures: []release.Figure{{Name: "top", Kind: release.Bars, Categories: []string{"tea", "mate"}, Series: []release.Series{{Y: []float64{50, 10}, Low: []float64{45, 5}, High: []float64{55, 15}}}}}, Lists: []release.List{{Level: 0.95, Among: 3}}}
 	r := release.Release{Source: release.OwnTable, Words: release.Words{Title: "age, drink of guests"}, Headline: []release.Metric{mean}, Sections: []release.Section{drink}}
 	if got := Answer(r); got != "“tea” comes first: 45 to 55. “mate” is second. Mean of age: 28.690 to 28.750." {
@@ -231,7 +231,7 @@ func means(t *testing.T, name string) string {
 // What has no picture opens with its first table where that is shaded, and has it once.
 func TestAShadedTableIsThePicture(t *testing.T) {
 	x := 0.25
-	shaded := release.Table{Title: "pairs", Heat: true, Columns: []release.Column{{Label: ""}, {Label: "b"}}, Rows: [][]release.Cell{{{Text: "a"}, {Value: &x}}}}
+	shaded := release.Table{Title: "pairs", Heat: true, Columns: []release.Column{{Title: ""}, {Title: "b"}}, Rows: [][]release.Cell{{{Text: "a"}, {Value: &x}}}}
 	plain := shaded
 	plain.Heat = false
 	pictured := release.Section{Figures: []release.Figure{{Name: "f"}}, Tables: []release.Table{shaded}}
@@ -244,7 +244,7 @@ func TestAShadedTableIsThePicture(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := releasePage.ExecuteTemplate(&b, "body", release.Release{Sections: []release.Section{{Title: "how strongly", Tables: []release.Table{shaded}}}, Headline: []release.Metric{{Label: "People", Value: 7}}}); err != nil {
+	if err := releasePage.ExecuteTemplate(&b, "body", release.Release{Sections: []release.Section{{Title: "how strongly", Tables: []release.Table{shaded}}}, Headline: []release.Metric{{Title: "People", Value: 7}}}); err != nil {
 		t.Fatal(err)
 	}
 	if opened, _, _ := strings.Cut(b.String(), "Who is protected from whom"); strings.Count(b.String(), `<table class="heat">`) != 1 || !strings.Contains(opened, `<table class="heat">`) || strings.Contains(opened, `class="headline"`) || !strings.Contains(b.String(), "In numbers") {
@@ -255,7 +255,7 @@ func TestAShadedTableIsThePicture(t *testing.T) {
 // A learner opens with what chance, privacy and none give; without is not drawn where nobody knows it.
 func TestALearnerOpensWithThreeBars(t *testing.T) {
 	r := sample(t)
-	r.Headline = append(r.Headline, release.Metric{Name: "accuracy_exact", Label: "Best accuracy", Unit: release.Share, Value: 0.92})
+	r.Headline = append(r.Headline, release.Metric{Name: "accuracy_exact", Title: "Best accuracy", Unit: release.Share, Value: 0.92})
 	html := paged(t, r)
 	for _, want := range []string{`<span class="name">With privacy</span>`, `<span class="name">Without</span>`, "83.8 to 85.4\u00a0% right with privacy.", "without privacy 92.0\u00a0%"} {
 		if !strings.Contains(html, want) {

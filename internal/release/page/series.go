@@ -75,8 +75,8 @@ func (p plot) bars(f release.Figure, i int, s release.Series) {
 	p.truth(middles, s)
 }
 
-// truthLabel names the hollow marks.
-const truthLabel = "truth"
+// truthTitle names the hollow marks.
+const truthTitle = "truth"
 
 // known reports whether the truth stands in a figure, as it does in a simulation's.
 func known(f release.Figure) bool {

@@ -7,10 +7,10 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 )
 
-// Mark is a labelled place on an axis.
+// Mark is a place on an axis with a text.
 type Mark struct {
-	At    float64
-	Label string
+	At   float64
+	Text string
 }
 
 // Beyond these magnitudes, or for a range too small beside its place, differences
@@ -21,7 +21,7 @@ const (
 	smallest = 1e-200
 )
 
-// Span returns the range of an axis that holds what lies between two numbers, and its labelled marks.
+// Span returns the range of an axis that holds what lies between two numbers, and its marks.
 func Span(low, high float64, log bool) (from, to float64, marks []Mark, err error) {
 	size := math.Max(math.Abs(low), math.Abs(high))
 	switch {

@@ -198,11 +198,11 @@ func (w histogramWords) coursePhrase(m release.Metric) (phrase, bool) {
 	}
 	switch m.Name {
 	case "so_far":
-		return phrase{label: fmt.Sprintf("Times that “%s” was said so far", m.Key), unit: release.Count, note: "in the rounds that told something"}, true
+		return phrase{title: fmt.Sprintf("Times that “%s” was said so far", m.Key), unit: release.Count, note: "in the rounds that told something"}, true
 	case onMetric:
-		return phrase{label: fmt.Sprintf("People of whom “%s” holds after this round", m.Key), unit: release.Count, note: "what was said to begin less what was said to end"}, true
+		return phrase{title: fmt.Sprintf("People of whom “%s” holds after this round", m.Key), unit: release.Count, note: "what was said to begin less what was said to end"}, true
 	case "in_round":
-		return phrase{label: fmt.Sprintf("Times that “%s” was said in this round", m.Key), unit: release.Count}, true
+		return phrase{title: fmt.Sprintf("Times that “%s” was said in this round", m.Key), unit: release.Count}, true
 	}
 	return phrase{}, false
 }
@@ -225,15 +225,15 @@ func (w histogramWords) course(s release.Section, of plan.Correlated) said {
 	if of.Turns {
 		text += " Each person says in turn that it has begun and that it has ended, so that the difference counts of whom it holds; whoever has no event left is counted as the last one said."
 	}
-	truth := column{label: "truth, this round", unit: release.Count, known: true}
-	whole := column{label: "truth, so far", unit: release.Count, known: true}
+	truth := column{title: "truth, this round", unit: release.Count, known: true}
+	whole := column{title: "truth, so far", unit: release.Count, known: true}
 	return said{
 		title: w.title(place{}) + ", round by round", text: text,
 		tables: map[string]sheetWords{"rounds": {
 			title: "The newest rounds of “%s”", of: cells,
 			columns: []column{
-				{label: "round", unit: release.Count}, {label: "in this round", unit: release.Count, empty: "no row"}, {label: sure + ", all at once", unit: release.Count, empty: "–"},
-				{label: "so far", unit: release.Count, empty: "–"}, {label: sure + ", all at once", unit: release.Count, empty: "–"}, truth, whole,
+				{title: "round", unit: release.Count}, {title: "in this round", unit: release.Count, empty: "no row"}, {title: sure + ", all at once", unit: release.Count, empty: "–"},
+				{title: "so far", unit: release.Count, empty: "–"}, {title: sure + ", all at once", unit: release.Count, empty: "–"}, truth, whole,
 			},
 			note: "A round that adds less than nothing has more noise than events.",
 		}, "missed": missedWords()},
@@ -308,7 +308,7 @@ var saysSoFar = map[bool]string{false: "“%s” was said %s to %s times so far"
 func missedWords() sheetWords {
 	return sheetWords{
 		title: "Rounds that told nothing",
-		columns: []column{{label: "round", unit: release.Count}, {label: "why", keys: called(map[string]string{
+		columns: []column{{title: "round", unit: release.Count}, {title: "why", keys: called(map[string]string{
 			question.TooFew:    "withheld: too few answered",
 			question.TooLate:   "late: its row had not come in time",
 			question.RowFailed: "its row failed, and was given up",

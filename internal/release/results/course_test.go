@@ -45,8 +45,8 @@ func TestACourseIsShown(t *testing.T) {
 	r := out.Release
 	total, own := courseFigure(t, r, "so-far"), courseFigure(t, r, "in-round")
 	for i, s := range total.Series {
-		if len(s.X) != 8 || len(s.Gaps) != 2 || s.Gaps[0] != 3 || s.Gaps[1] != 4 || s.X[2] != 5 || s.Label == "" {
-			t.Errorf("series %d: x %v, gaps %v, label %q", i, s.X, s.Gaps, s.Label)
+		if len(s.X) != 8 || len(s.Gaps) != 2 || s.Gaps[0] != 3 || s.Gaps[1] != 4 || s.X[2] != 5 || s.Title == "" {
+			t.Errorf("series %d: x %v, gaps %v, label %q", i, s.X, s.Gaps, s.Title)
 		}
 		grown := s.Y[0]
 		for j := 1; j < len(s.Y); j++ {
@@ -127,7 +127,7 @@ func TestWhatHoldsIsShown(t *testing.T) {
 		}
 	}
 	m := r.Headline[1]
-	if m.Name != "on" || m.Among != 10 || *m.Truth != 600 || m.StdErr != out.Stated || m.Label == "" || len(s.Gaps) != 1 {
+	if m.Name != "on" || m.Among != 10 || *m.Truth != 600 || m.StdErr != out.Stated || m.Title == "" || len(s.Gaps) != 1 {
 		t.Errorf("%+v, gaps %v", m, s.Gaps)
 	}
 	if !strings.Contains(r.Answer, "holds of ") || !strings.Contains(r.Sections[0].Text, "says in turn") {

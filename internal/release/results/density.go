@@ -221,7 +221,7 @@ func (m *Classifier) lists(decoded [][]hdc.Word, name string) []release.List {
 		}
 		list := release.List{Name: name, Key: m.Classes()[c]}
 		for _, w := range words {
-			list.Items = append(list.Items, release.Item{Label: w.Word, Score: w.Score.Mean, StdErr: finite(w.Score.StdErr), RankLow: w.Highest, RankHigh: w.Lowest})
+			list.Items = append(list.Items, release.Item{Key: w.Word, Score: w.Score.Mean, StdErr: finite(w.Score.StdErr), RankLow: w.Highest, RankHigh: w.Lowest})
 		}
 		lists = append(lists, list)
 	}

@@ -69,7 +69,7 @@ func (w classes) section(s release.Section) (said, bool) {
 func (w classes) errors() sheetWords {
 	t := sheetWords{
 		title:   "Error of a density at any point",
-		columns: []column{{label: "class", keys: among(w.names)}, {label: "root mean square, at most", empty: "withheld"}},
+		columns: []column{{title: "class", keys: among(w.names)}, {title: "root mean square, at most", empty: "withheld"}},
 		note:    "Over all that was drawn: noise, rounding, random features. It holds at the worst point and whatever the records are (KDE, Theorem 3.2, with the constants of these features and the errors of these sums); at most points the error is less.",
 	}
 	switch kernelmap.Kernel(w.plan.Question.Density.Kernel.Name) {
@@ -85,26 +85,26 @@ func (w classes) errors() sheetWords {
 func (w classes) sizes() said {
 	t := sheetWords{
 		title: "Respondents by reported class", note: "Respondents of released batches only: those of withheld batches are not counted.",
-		columns: []column{{label: "class", keys: among(w.names)}, {label: "reported", unit: release.Count, empty: "withheld"}},
+		columns: []column{{title: "class", keys: among(w.names)}, {title: "reported", unit: release.Count, empty: "withheld"}},
 	}
 	out := said{title: "Respondents by class"}
 	switch {
 	case w.cleared:
 		out.text = "Each respondent reported its class by randomized response; the estimate takes that noise out."
-		t.columns = append(t.columns, column{label: "estimated", unit: release.Count})
+		t.columns = append(t.columns, column{title: "estimated", unit: release.Count})
 	case w.labels:
 		out.text = "Each respondent reported its class by randomized response. That noise cannot be taken out while a class is withheld, where an unknown part of all others was reported."
 	}
-	t.columns = append(t.columns, column{label: truthColumn, unit: release.Count, known: true})
+	t.columns = append(t.columns, column{title: truthColumn, unit: release.Count, known: true})
 	out.tables = map[string]sheetWords{"sizes": t}
 	return out
 }
 
 // confusionWords returns those of which class is taken for which.
 func confusionWords(names []string) sheetWords {
-	t := sheetWords{title: "Confusion matrix", heat: true, note: "Rows are true classes, columns predictions, cells public test records.", columns: []column{{label: "true class", keys: among(names)}}}
+	t := sheetWords{title: "Confusion matrix", heat: true, note: "Rows are true classes, columns predictions, cells public test records.", columns: []column{{title: "true class", keys: among(names)}}}
 	for _, name := range names {
-		t.columns = append(t.columns, column{label: name})
+		t.columns = append(t.columns, column{title: name})
 	}
 	return t
 }

@@ -11,7 +11,7 @@ import (
 // A removal's epsilon in a table has that of the replacement which it amounts to beside it
 // (account.Guarantee.Under).
 var (
-	ReplacementColumn = release.Column{Label: "that is epsilon (replacement)"}
+	ReplacementColumn = release.Column{Title: "that is epsilon (replacement)"}
 	ReplacementNote   = " A replacement is two removals: twice the epsilon, and 1 + e^epsilon times the delta."
 )
 

@@ -53,10 +53,10 @@ func (w experimentWords) section(s release.Section) (said, bool) {
 			title: "The arms", text: w.evenness(),
 			tables: map[string]sheetWords{
 				"means": {title: "What each arm has", columns: []column{
-					{label: "arm", keys: arms}, {label: "metric", keys: metrics}, {label: "people", unit: release.Count}, {label: "mean"}, {label: truthColumn, known: true},
+					{title: "arm", keys: arms}, {title: "metric", keys: metrics}, {title: "people", unit: release.Count}, {title: "mean"}, {title: truthColumn, known: true},
 				}},
 				"sums": {title: "Sums, to which the next look adds", columns: []column{
-					{label: "arm", keys: arms}, {label: "metric", keys: metrics}, {label: "up"}, {label: "down"}, {label: "apart"},
+					{title: "arm", keys: arms}, {title: "metric", keys: metrics}, {title: "up"}, {title: "down"}, {title: "apart"},
 				}},
 			},
 		}, true
@@ -82,8 +82,8 @@ func (w experimentWords) lifts(arms, metrics keys) said {
 	return said{
 		title: "Lift of " + w.ask.Metrics[0].Name, text: text,
 		tables: map[string]sheetWords{"lifts": {title: "All comparisons", columns: []column{
-			{label: "arm", keys: arms}, {label: "metric", keys: metrics}, {label: "best guess", unit: release.Share},
-			{label: numerals.Percent(lift.Level(w.value("line"))) + " interval", unit: release.Share}, {label: "in the metric's own unit"}, {label: "deviations from zero"}, {label: truthColumn, unit: release.Share, known: true},
+			{title: "arm", keys: arms}, {title: "metric", keys: metrics}, {title: "best guess", unit: release.Share},
+			{title: numerals.Percent(lift.Level(w.value("line"))) + " interval", unit: release.Share}, {title: "in the metric's own unit"}, {title: "deviations from zero"}, {title: truthColumn, unit: release.Share, known: true},
 		}}},
 		figures: map[string]figureWords{
 			"lift":  {kind: release.Bars, title: "Lift of " + w.ask.Metrics[0].Name, x: "reason", y: "%", categories: categories, series: []string{"lift"}, alt: alt, signed: true},

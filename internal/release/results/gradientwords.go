@@ -40,8 +40,8 @@ func (w gradientWords) section(s release.Section) (said, bool) {
 			title: "How it learned",
 			text:  "In each round devices tell how their examples would change the model, and the model takes a step of the mean. The figure has the length of the estimated mean, and that of its noise alone, of whose direction nothing is learned.",
 			tables: map[string]sheetWords{"rounds": {title: "Rounds", columns: []column{
-				{label: "round"}, {label: "respondents", unit: release.Count}, {label: "length of the mean gradient"}, {label: "of noise alone"},
-				{label: "step", empty: "taken", keys: called(map[string]string{stepRefused: "not taken: it led beyond the plan's bound"})},
+				{title: "round"}, {title: "respondents", unit: release.Count}, {title: "length of the mean gradient"}, {title: "of noise alone"},
+				{title: "step", empty: "taken", keys: called(map[string]string{stepRefused: "not taken: it led beyond the plan's bound"})},
 			}}},
 			figures: map[string]figureWords{"learning-curve": {
 				kind: release.Lines, title: "Length of the mean gradient by round", alt: "For each round the length of the estimated mean gradient, and that of its noise alone.",

@@ -214,7 +214,7 @@ func (m *answers) list(t *tabulated, hitters []int) release.List {
 	hitters = hitters[:min(len(hitters), listItems)]
 	for i, ends := range t.IntervalsAtOnce(hitters, level) {
 		v := t.Values[hitters[i]]
-		out.Items = append(out.Items, release.Item{Label: t.Name(hitters[i]), Score: v.Mean, StdErr: v.StdErr, Low: ends[0], High: ends[1], Truth: t.truth.count(hitters[i])})
+		out.Items = append(out.Items, release.Item{Key: t.Name(hitters[i]), Score: v.Mean, StdErr: v.StdErr, Low: ends[0], High: ends[1], Truth: t.truth.count(hitters[i])})
 	}
 	return out
 }

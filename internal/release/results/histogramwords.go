@@ -109,10 +109,10 @@ func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 	switch last {
 	case "largest":
 		_, known := w.cells(at)(m.Key)
-		return phrase{label: fmt.Sprintf("Respondents who hold %q, the largest estimate of %s", m.Key, title), unit: release.Count}, known
+		return phrase{title: fmt.Sprintf("Respondents who hold %q, the largest estimate of %s", m.Key, title), unit: release.Count}, known
 	case "average":
 		a := w.asked(at)
-		said := phrase{label: "Mean of " + title, note: fmt.Sprintf("of the numbers themselves, taken to the nearer of %g and %g where they lie outside", a.Low, a.High)}
+		said := phrase{title: "Mean of " + title, note: fmt.Sprintf("of the numbers themselves, taken to the nearer of %g and %g where they lie outside", a.Low, a.High)}
 		if w.plan.RowsHidden() {
 			said.note += "; rows without a number are left out"
 		} else {
@@ -128,21 +128,21 @@ func (w histogramWords) phrase(m release.Metric) (phrase, bool) {
 	}
 	half := (a.High - a.Low) / float64(a.Cells) / 2
 	share := func(bucket string) (phrase, bool) {
-		return phrase{label: fmt.Sprintf("Share of %s in the end bucket %s", title, bucket), unit: release.Share}, !a.Others && a.Cells > 1
+		return phrase{title: fmt.Sprintf("Share of %s in the end bucket %s", title, bucket), unit: release.Share}, !a.Others && a.Cells > 1
 	}
 	switch last {
 	case "mean":
 		if a.Others {
-			return phrase{label: "Mean of " + title, note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half)}, true
+			return phrase{title: "Mean of " + title, note: fmt.Sprintf("each number taken for the middle of its bucket, which may move the mean by up to %.3g", half)}, true
 		}
 		return phrase{
-			label: fmt.Sprintf("Mean of %s clipped to %s to %s", title, axis.Label(0), axis.Label(axis.Cells)),
+			title: fmt.Sprintf("Mean of %s clipped to %s to %s", title, axis.FormatEdge(0), axis.FormatEdge(axis.Cells)),
 			note:  fmt.Sprintf("a number outside taken to the nearer end, then each for the middle of its bucket, which may move this mean by up to %.3g; the mean of the numbers themselves has no bound, since the two end buckets hold whatever lies outside", half),
 		}, true
 	case "lowest_bucket":
-		return share("below " + axis.Label(1))
+		return share("below " + axis.FormatEdge(1))
 	case "highest_bucket":
-		return share(axis.Label(axis.Cells-1) + " and more")
+		return share(axis.FormatEdge(axis.Cells-1) + " and more")
 	}
 	return phrase{}, false
 }
@@ -169,7 +169,7 @@ func (w histogramWords) section(s release.Section) (said, bool) {
 
 // crowds returns the words of the numbers of respondents.
 func (w histogramWords) crowds() said {
-	t := sheetWords{title: "Respondents by crowd", columns: []column{{label: "crowd", keys: among(w.plan.Crowd.Names)}, {label: "respondents", unit: release.Count, empty: "withheld"}}}
+	t := sheetWords{title: "Respondents by crowd", columns: []column{{title: "crowd", keys: among(w.plan.Crowd.Names)}, {title: "respondents", unit: release.Count, empty: "withheld"}}}
 	if w.plan.Crowd.Deletion != nil {
 		t.note = "Randomized deletion keeps the sizes of crowds private: these numbers are smaller than the true ones by a random amount."
 	}
@@ -178,9 +178,9 @@ func (w histogramWords) crowds() said {
 
 // groups returns the words of cells that were put together anew.
 func (w histogramWords) groups(at place) said {
-	columns := []column{{label: "group", keys: anything}, {label: "cells", unit: release.Count}, {label: "respondents", unit: release.Count}}
-	truth := column{label: truthColumn, unit: release.Count, known: true}
-	shares := append(columns[:3:3], column{label: "share", unit: release.Share}, column{label: "share, " + numerals.Percent(level), unit: release.Share}, truth)
+	columns := []column{{title: "group", keys: anything}, {title: "cells", unit: release.Count}, {title: "respondents", unit: release.Count}}
+	truth := column{title: truthColumn, unit: release.Count, known: true}
+	shares := append(columns[:3:3], column{title: "share", unit: release.Share}, column{title: "share, " + numerals.Percent(level), unit: release.Share}, truth)
 	crowd := called(map[string]string{"": w.asked(at).Name})
 	if at.crowds > 1 {
 		names := among(w.plan.Crowd.Names)
@@ -283,14 +283,14 @@ func (w histogramWords) largest(law *histogram.Table, s release.Section, cells k
 	out := sheetWords{
 		title: fmt.Sprintf("The %d largest of %d", rows(s, "largest"), w.size(law, s)),
 		columns: []column{
-			{label: "value", keys: cells}, {label: "respondents", unit: release.Count}, {label: numerals.Percent(level) + ", all at once", unit: release.Count},
-			{label: truthColumn, unit: release.Count, known: true}, {label: "consistent", unit: release.Count},
+			{title: "value", keys: cells}, {title: "respondents", unit: release.Count}, {title: numerals.Percent(level) + ", all at once", unit: release.Count},
+			{title: truthColumn, unit: release.Count, known: true}, {title: "consistent", unit: release.Count},
 		},
 		note: fmt.Sprintf("The intervals hold the numbers of all %d %s together with probability %s, and so those of whatever values are picked for their estimates, as these were. The column consistent is not below zero", law.AtOnce(), of, numerals.Percent(level)),
 	}
 	if law.Asked.Kind == "open" {
 		out.title = fmt.Sprintf("The %d largest that passed", rows(s, "largest"))
-		out.columns[2].label = numerals.Percent(level)
+		out.columns[2].title = numerals.Percent(level)
 		out.note = "The column consistent is not below zero"
 	}
 	switch {
@@ -333,7 +333,7 @@ func (w histogramWords) places(at place, s release.Section) string {
 
 // along returns the words of the sums of a grid along an axis.
 func along(axis string, cells int) sheetWords {
-	out := sheetWords{title: "Respondents along " + axis, columns: []column{{label: "from"}, {label: "to"}, {label: "respondents", unit: release.Count}, {label: truthColumn, unit: release.Count, known: true}}}
+	out := sheetWords{title: "Respondents along " + axis, columns: []column{{title: "from"}, {title: "to"}, {title: "respondents", unit: release.Count}, {title: truthColumn, unit: release.Count, known: true}}}
 	if cells > tableRows {
 		out.note = fmt.Sprintf("The first %d of %d.", tableRows, cells)
 	}
@@ -349,7 +349,7 @@ func (w histogramWords) quantiles(at place, law *histogram.Table) sheetWords {
 	out := sheetWords{
 		title: "Quantiles of " + w.title(at), note: fmt.Sprintf("All intervals hold at once%s with probability %s, and end at edges of buckets.", with, numerals.Percent(level)),
 		columns: []column{
-			{label: "share at or below", unit: release.Share}, {label: "estimate"}, {label: numerals.Percent(level) + ", all at once", empty: "any number"}, {label: truthColumn, known: true},
+			{title: "share at or below", unit: release.Share}, {title: "estimate"}, {title: numerals.Percent(level) + ", all at once", empty: "any number"}, {title: truthColumn, known: true},
 		},
 	}
 	if !w.asked(at).Others {
@@ -362,7 +362,7 @@ func (w histogramWords) quantiles(at place, law *histogram.Table) sheetWords {
 func (w histogramWords) poisoning() sheetWords {
 	out := sheetWords{
 		title:   "How far malicious devices could move any one of these estimates",
-		columns: []column{{label: "malicious, one in", unit: release.Count}, {label: "devices", unit: release.Count}, {label: "up, respondents", unit: release.Count}, {label: "down, respondents", unit: release.Count}},
+		columns: []column{{title: "malicious, one in", unit: release.Count}, {title: "devices", unit: release.Count}, {title: "up, respondents", unit: release.Count}, {title: "down, respondents", unit: release.Count}},
 		note:    "A device that keeps to no protocol may put all its envelopes into one cell, and nobody can tell: that is the price of fragments that cannot be linked.",
 	}
 	switch most, ok := w.question.Proved(); {

@@ -80,11 +80,11 @@ const flatters = "from the same counts, which flatters it, and its interval"
 
 // countsBy returns the words of a table of respondents by a name of the plan.
 func countsBy(title, what string, names keys) sheetWords {
-	return sheetWords{title: title, columns: []column{{label: what, keys: names}, {label: "respondents", unit: release.Count}}}
+	return sheetWords{title: title, columns: []column{{title: what, keys: names}, {title: "respondents", unit: release.Count}}}
 }
 
 func (w labelWords) section(s release.Section) (said, bool) {
-	classes, count := among(w.ask.Classes), func(label string) column { return column{label: label, unit: release.Count} }
+	classes, count := among(w.ask.Classes), func(title string) column { return column{title: title, unit: release.Count} }
 	switch {
 	case s.Name == "labels" && w.ask.Report == plan.LabelEach:
 		return said{
@@ -92,7 +92,7 @@ func (w labelWords) section(s release.Section) (said, bool) {
 			text: fmt.Sprintf("Each report stands beside the number of its public record (%s): a network on public features learns from how likely each is for each label (docs/labels.md).", sheets.CountsFile),
 		}, true
 	case s.Name == "clusters" && w.ask.Report != plan.LabelEach:
-		clusters := sheetWords{title: "Clusters", columns: []column{{label: "cluster", keys: among(w.clusters)}, count("respondents"), {label: "likeliest label", keys: classes}, count("respondents with it")}}
+		clusters := sheetWords{title: "Clusters", columns: []column{{title: "cluster", keys: among(w.clusters)}, count("respondents"), {title: "likeliest label", keys: classes}, count("respondents with it")}}
 		if w.released > tableRows {
 			clusters.note = fmt.Sprintf("The %d largest of %.0f; %s has all.", tableRows, w.released, sheets.CountsFile)
 		}
@@ -104,7 +104,7 @@ func (w labelWords) section(s release.Section) (said, bool) {
 			title: "How well clusters tell labels",
 			text:  text,
 			tables: map[string]sheetWords{
-				"errors":   {title: "Errors by class", columns: []column{{label: "class", keys: classes}, count("respondents"), {label: "given another class", unit: release.Share}, {label: "95 % interval", unit: release.Share}}},
+				"errors":   {title: "Errors by class", columns: []column{{title: "class", keys: classes}, count("respondents"), {title: "given another class", unit: release.Share}, {title: "95 % interval", unit: release.Share}}},
 				"clusters": clusters, "confusion": confusionWords(w.ask.Classes),
 			},
 		}, true

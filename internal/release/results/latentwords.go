@@ -94,9 +94,9 @@ func (w latentWords) section(s release.Section) (said, bool) {
 			text: "Each respondent says whether the class that the model gives its record is its own, by randomized response. The interval is of the binomial law of those who say yes. Who judges several models pays for each: groups that judge different ones are to be disjoint.",
 		}, true
 	case s.Name == "clusters" && report == plan.LatentSymbols && len(w.ask.Classes) == 0:
-		t := sheetWords{title: "Clusters", columns: []column{{label: "cluster", keys: numbers("cluster ", w.ask.Clusters)}}}
+		t := sheetWords{title: "Clusters", columns: []column{{title: "cluster", keys: numbers("cluster ", w.ask.Clusters)}}}
 		for _, name := range w.groups {
-			t.columns = append(t.columns, column{label: name, unit: release.Count})
+			t.columns = append(t.columns, column{title: name, unit: release.Count})
 		}
 		if w.ask.Clusters > tableRows {
 			t.note = fmt.Sprintf("The first %d of %d; %s has all.", tableRows, w.ask.Clusters, sheets.CountsFile)
@@ -124,9 +124,9 @@ func confused(tables map[string]sheetWords, names []string) map[string]sheetWord
 // clusters returns the words of the table of clusters with their likeliest classes.
 func (w latentWords) clusters() sheetWords {
 	t := sheetWords{title: "Clusters", columns: []column{
-		{label: "cluster", keys: numbers("cluster ", w.ask.Clusters)}, {label: "respondents", unit: release.Count},
-		{label: "likeliest class", keys: among(w.ask.Classes)}, {label: "respondents with it", unit: release.Count},
-		{label: "public inputs", unit: release.Share, known: true}, {label: "share of the likeliest class", unit: release.Share, known: true, empty: "none"},
+		{title: "cluster", keys: numbers("cluster ", w.ask.Clusters)}, {title: "respondents", unit: release.Count},
+		{title: "likeliest class", keys: among(w.ask.Classes)}, {title: "respondents with it", unit: release.Count},
+		{title: "public inputs", unit: release.Share, known: true}, {title: "share of the likeliest class", unit: release.Share, known: true, empty: "none"},
 	}}
 	if w.ask.Clusters > tableRows {
 		t.note = fmt.Sprintf("The %d largest of %d; %s has all.", tableRows, w.ask.Clusters, sheets.CountsFile)

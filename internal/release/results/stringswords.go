@@ -44,8 +44,8 @@ func (w stringsWords) section(s release.Section) (said, bool) {
 		return key, unfit == nil
 	}
 	t := sheetWords{title: "Strings that were found", columns: []column{
-		{label: "string", keys: names}, {label: "respondents", unit: release.Count}, {label: numerals.Percent(level) + " interval", unit: release.Count},
-		{label: "all at once", unit: release.Count}, {label: truthColumn, unit: release.Count, known: true},
+		{title: "string", keys: names}, {title: "respondents", unit: release.Count}, {title: numerals.Percent(level) + " interval", unit: release.Count},
+		{title: "all at once", unit: release.Count}, {title: truthColumn, unit: release.Count, known: true},
 	}}
 	if found.Value > tableRows {
 		t.note = fmt.Sprintf("The %d most frequent of %.0f; %s has all.", tableRows, found.Value, sheets.CountsFile)

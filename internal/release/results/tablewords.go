@@ -72,10 +72,10 @@ func (w tableWords) section(s release.Section) (said, bool) {
 	switch s.Name {
 	case "association":
 		var names []string
-		heat := []column{{label: "column"}}
+		heat := []column{{title: "column"}}
 		for _, c := range w.ask.Columns {
 			names = append(names, c.Name)
-			heat = append(heat, column{label: c.Name})
+			heat = append(heat, column{title: c.Name})
 		}
 		heat[0].keys = among(names)
 		return said{
@@ -88,10 +88,10 @@ func (w tableWords) section(s release.Section) (said, bool) {
 		if !ok {
 			return said{}, false
 		}
-		first := column{label: w.ask.Columns[a].Name, keys: among(table.Values(w.ask.Columns[a]))}
+		first := column{title: w.ask.Columns[a].Name, keys: among(table.Values(w.ask.Columns[a]))}
 		best, ranges := []column{first}, []column{first}
 		for _, v := range table.Values(w.ask.Columns[b]) {
-			best, ranges = append(best, column{label: v, unit: release.Count}), append(ranges, column{label: v, unit: release.Count})
+			best, ranges = append(best, column{title: v, unit: release.Count}), append(ranges, column{title: v, unit: release.Count})
 		}
 		return said{
 			title: s.Key,

@@ -15,7 +15,7 @@ func densityThreats(d *density.Question, features account.Guarantee) []release.T
 	t := release.Table{
 		Title: "Two threat models (KDE, Corollary 3.4)",
 		Columns: []release.Column{
-			{Label: "threat model"}, {Label: "what is seen"}, {Label: "epsilon of the corollary"}, {Label: "epsilon claimed here for a replaced record"},
+			{Title: "threat model"}, {Title: "what is seen"}, {Title: "epsilon of the corollary"}, {Title: "epsilon claimed here for a replaced record"},
 		},
 	}
 	communication, claimed := EpsilonCell(features.Epsilon), release.Text("none: the class is sent as it is")
@@ -41,7 +41,7 @@ func fragmentThreats(h *histogram.Question, p plan.Plan, promised account.Guaran
 	}
 	t := release.Table{
 		Title:   "If some of your report fragments are opened, and known to be yours",
-		Columns: []release.Column{{Label: "fragments opened", Unit: release.Count}, {Label: fmt.Sprintf("epsilon (%s)", promised.Adjacency)}},
+		Columns: []release.Column{{Title: "fragments opened", Unit: release.Count}, {Title: fmt.Sprintf("epsilon (%s)", promised.Adjacency)}},
 		Note:    fmt.Sprintf("At delta %g, the other fragments seen among everybody's: the backstop of epsilon %s is never exceeded, however often the same is asked.", p.Budget.Delta, account.AtMost(z.Backstop, 4)),
 	}
 	removal := promised.Adjacency == account.Removal

@@ -68,11 +68,11 @@ func (w vectorWords) section(s release.Section) (said, bool) {
 	case "sums":
 		return said{title: "How exact the sums are"}, true
 	case "classification":
-		share := func(label string) column { return column{label: label, unit: release.Share} }
-		records := column{label: "records", unit: release.Count}
+		share := func(title string) column { return column{title: title, unit: release.Share} }
+		records := column{title: "records", unit: release.Count}
 		return said{title: "How well it classifies", text: learned[w.question.Made()], tables: map[string]sheetWords{
 			"confusion": confusionWords(w.ask.Classes),
-			"by_class":  {title: "Errors of each class", note: "Of public test records; intervals of 95%.", columns: []column{{label: "true class", keys: among(w.ask.Classes)}, records, share("wrong"), share("interval")}},
+			"by_class":  {title: "Errors of each class", note: "Of public test records; intervals of 95%.", columns: []column{{title: "true class", keys: among(w.ask.Classes)}, records, share("wrong"), share("interval")}},
 			"calibration": {
 				title: "Is it as sure as it should be?", columns: []column{share("probability given"), records, share("given, on average"), share("right")},
 				note: "Public test records by the probability that the classifier gives to its own answer; where the last two columns are far apart, it is not to be taken at its word.",

@@ -54,11 +54,11 @@ func (w histogramWords) windowsPhrase(m release.Metric) (phrase, bool) {
 	}
 	switch m.Name {
 	case "people_so_far":
-		return phrase{label: fmt.Sprintf("Different people who said “%s” so far", name), unit: release.Count, note: "in the rounds that told something"}, true
+		return phrase{title: fmt.Sprintf("Different people who said “%s” so far", name), unit: release.Count, note: "in the rounds that told something"}, true
 	case "people_in_round":
-		return phrase{label: fmt.Sprintf("People who said “%s” in this round", name), unit: release.Count}, true
+		return phrase{title: fmt.Sprintf("People who said “%s” in this round", name), unit: release.Count}, true
 	case "window_error":
-		return phrase{label: "What the number of any window errs by at most", note: "standard deviation of the noise, which is proved: rounds that follow each other, whichever, so far"}, true
+		return phrase{title: "What the number of any window errs by at most", note: "standard deviation of the noise, which is proved: rounds that follow each other, whichever, so far"}, true
 	}
 	return phrase{}, false
 }
@@ -78,9 +78,9 @@ func (w histogramWords) windows(s release.Section, of plan.Correlated, missing s
 		tables: map[string]sheetWords{"rounds": {
 			title: "The newest rounds of “%s”", of: keys,
 			columns: []column{
-				{label: "round", unit: release.Count}, {label: "people in this round", unit: release.Count, empty: "no row"}, {label: sure + ", all at once", unit: release.Count, empty: "–"},
-				{label: "different people so far", unit: release.Count, empty: "–"}, {label: sure + ", all at once", unit: release.Count, empty: "–"},
-				{label: "truth, this round", unit: release.Count, known: true}, {label: "truth, so far", unit: release.Count, known: true},
+				{title: "round", unit: release.Count}, {title: "people in this round", unit: release.Count, empty: "no row"}, {title: sure + ", all at once", unit: release.Count, empty: "–"},
+				{title: "different people so far", unit: release.Count, empty: "–"}, {title: sure + ", all at once", unit: release.Count, empty: "–"},
+				{title: "truth, this round", unit: release.Count, known: true}, {title: "truth, so far", unit: release.Count, known: true},
 			},
 		}, "missed": missedWords()},
 		figures: map[string]figureWords{

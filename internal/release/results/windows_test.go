@@ -53,7 +53,7 @@ func TestWindowsAreShown(t *testing.T) {
 	if g.Columns != windowedRounds || g.Rows() != windowedRounds || g.Within[1] != 0 || g.Within[g.Columns] == 0 {
 		t.Errorf("%+v", g)
 	}
-	if s := courseFigure(t, r, "gaps").Series[0]; len(s.X) != windowedRounds-1 || s.Label == "" {
+	if s := courseFigure(t, r, "gaps").Series[0]; len(s.X) != windowedRounds-1 || s.Title == "" {
 		t.Errorf("%+v", s)
 	}
 	var b bytes.Buffer

@@ -18,7 +18,7 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// A release stores numbers, each under a name, and names of its plan: values, classes, crowds. Labels, units,
+// A release stores numbers, each under a name, and names of its plan: values, classes, crowds. Titles, units,
 // titles and notes follow from these. Whoever shows a release has Words write them, so that nobody can store others.
 //
 // Three things follow from no plan, and are stored as they are: the words of a public vocabulary, the names of groups
@@ -33,7 +33,7 @@ type speaker interface {
 }
 
 // phrase returns the words of a metric.
-type phrase struct{ label, unit, note string }
+type phrase struct{ title, unit, note string }
 
 // said returns the words of a section, and of what stands in it, by names.
 type said struct {
@@ -53,7 +53,7 @@ type sheetWords struct {
 
 // column returns the words of a column.
 type column struct {
-	label, unit string
+	title, unit string
 	known       bool   // it is there only where something more is known: all of these or none
 	keys        keys   // of the names in it; nil: none
 	empty       string // where there is neither a name nor a number
@@ -70,7 +70,7 @@ type figureWords struct {
 	kind             release.FigureKind
 	title, alt, x, y string
 	categories       keys
-	series           []string // labels, in their order
+	series           []string // titles, in their order
 	keys             keys     // of series, where they have names
 	signed           bool     // numbers may be below zero
 }
@@ -187,7 +187,7 @@ func (w *writer) metrics(path string, all []release.Metric) {
 			continue
 		}
 		w.known(path, m.Truth != nil)
-		m.Label, m.Unit, m.Note = said.label, said.unit, said.note
+		m.Title, m.Unit, m.Note = said.title, said.unit, said.note
 	}
 }
 
@@ -230,7 +230,7 @@ func (w *writer) section(path string, s *release.Section) {
 		}
 		l.Title, l.Note = w.title(path, said.title, l.Key, said.of), said.note
 		for _, item := range l.Items {
-			w.key(path, item.Label, said.items)
+			w.key(path, item.Key, said.items)
 			w.known(path, item.Truth != nil)
 		}
 	}
@@ -273,7 +273,7 @@ func (w *writer) table(path string, t *release.Table, all []column) {
 	}
 	t.Columns = nil
 	for _, c := range columns {
-		t.Columns = append(t.Columns, release.Column{Label: c.label, Unit: c.unit})
+		t.Columns = append(t.Columns, release.Column{Title: c.title, Unit: c.unit})
 	}
 	rows := make([][]release.Cell, len(t.Rows))
 	for i, row := range t.Rows {
@@ -289,14 +289,14 @@ func (w *writer) table(path string, t *release.Table, all []column) {
 			case cell.Value == nil && !cell.Ends():
 				cell.Text = columns[j].empty
 			}
-			w.known(path, columns[j].label == truthColumn)
+			w.known(path, columns[j].title == truthColumn)
 		}
 	}
 	t.Rows = rows
 }
 
 func (w *writer) figure(path string, f *release.Figure, said figureWords) {
-	f.Kind, f.Title, f.Alt, f.X.Label, f.Y.Label, f.Signed = said.kind, said.title, said.alt, said.x, said.y, said.signed
+	f.Kind, f.Title, f.Alt, f.X.Title, f.Y.Title, f.Signed = said.kind, said.title, said.alt, said.x, said.y, said.signed
 	for _, c := range f.Categories {
 		w.key(path, c, said.categories)
 	}
@@ -306,11 +306,11 @@ func (w *writer) figure(path string, f *release.Figure, said figureWords) {
 		w.known(path, len(s.Truth) > 0)
 		switch {
 		case said.keys != nil:
-			s.Label = w.key(path, s.Key, said.keys)
+			s.Title = w.key(path, s.Key, said.keys)
 		case s.Key != "" || i >= len(said.series):
 			w.refuse(path, "a series in the figure %q, which no release of its plan has", f.Name)
 		default:
-			s.Label = said.series[i]
+			s.Title = said.series[i]
 		}
 	}
 }

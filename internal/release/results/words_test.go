@@ -127,7 +127,7 @@ func TestOneValueHasOneInterval(t *testing.T) {
 			t.Errorf("the list says %+v, want %v", item, want[i])
 		}
 	}
-	for _, text := range []string{s.Tables[0].Columns[2].Label, s.Figures[0].Title, s.Lists[0].Intervals()} {
+	for _, text := range []string{s.Tables[0].Columns[2].Title, s.Figures[0].Title, s.Lists[0].Intervals()} {
 		if !strings.Contains(text, "at once") {
 			t.Errorf("%q does not say that its intervals hold at once", text)
 		}
@@ -167,18 +167,18 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 		t.Errorf("the clipped mean is %v, and is said to be %v within 5", *clipped.Truth, clipped.Value)
 	}
 	for _, want := range []string{"clipped to 0 to 100"} {
-		if !strings.Contains(clipped.Label, want) {
-			t.Errorf("the mean is called %q", clipped.Label)
+		if !strings.Contains(clipped.Title, want) {
+			t.Errorf("the mean is called %q", clipped.Title)
 		}
 	}
 	if !strings.Contains(clipped.Note, "the mean of the numbers themselves has no bound") {
 		t.Errorf("the mean is noted: %q", clipped.Note)
 	}
 	high := metrics["highest_bucket"]
-	if math.Abs(high.Value-6./90) > 5*high.StdErr+1e-3 || high.StdErr <= 0 || !strings.Contains(high.Label, "90 and more") {
+	if math.Abs(high.Value-6./90) > 5*high.StdErr+1e-3 || high.StdErr <= 0 || !strings.Contains(high.Title, "90 and more") {
 		t.Errorf("above 90 lie 6.7 %%, and the release says %+v", high)
 	}
-	if low := metrics["lowest_bucket"]; !strings.Contains(low.Label, "below 10") {
+	if low := metrics["lowest_bucket"]; !strings.Contains(low.Title, "below 10") {
 		t.Errorf("%+v", low)
 	}
 	for _, table := range s.Tables {
@@ -206,7 +206,7 @@ func TestOpenBucketsPromiseNoEnd(t *testing.T) {
 	p = example.Design(t, p)
 	_, sections = described(t, p, drawn(t, p, values, 1), nil)
 	for _, metric := range sections[0].Metrics {
-		if metric.Name == "mean" && (strings.Contains(metric.Label, "clipped") || strings.Contains(metric.Note, "no bound")) {
+		if metric.Name == "mean" && (strings.Contains(metric.Title, "clipped") || strings.Contains(metric.Note, "no bound")) {
 			t.Errorf("closed buckets: %+v", metric)
 		}
 	}

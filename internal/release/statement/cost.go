@@ -34,15 +34,15 @@ func Cost(p *protocol.Protocol) []release.Metric {
 		all = largest
 	}
 	bytes := e.PerDevice * all
-	metrics := []release.Metric{{Name: "messages_per_device", Label: "Messages per device", Value: float64(e.PerDevice * contributions), Unit: release.Count, Note: "the same for every device, whatever its data"}}
+	metrics := []release.Metric{{Name: "messages_per_device", Title: "Messages per device", Value: float64(e.PerDevice * contributions), Unit: release.Count, Note: "the same for every device, whatever its data"}}
 	if expected := p.Risks().Messages; expected > 0 {
-		metrics = append(metrics, release.Metric{Name: "messages_expected", Label: "Of these not dummies", Value: expected, Note: "in the mean, of the longest answer"})
+		metrics = append(metrics, release.Metric{Name: "messages_expected", Title: "Of these not dummies", Value: expected, Note: "in the mean, of the longest answer"})
 		if rare := p.Risks().Overflow; rare > 0 {
-			metrics = append(metrics, release.Metric{Name: "overflow_probability", Label: "A report outgrows them", Value: rare, Note: fmt.Sprintf("probability, for which messages are dropped; it takes %.2g of delta", p.OverflowDelta())})
+			metrics = append(metrics, release.Metric{Name: "overflow_probability", Title: "A report outgrows them", Value: rare, Note: fmt.Sprintf("probability, for which messages are dropped; it takes %.2g of delta", p.OverflowDelta())})
 		}
 	}
 	return append(metrics, release.Metric{
-		Name: "bytes_per_device", Label: "Bytes per device", Value: float64(bytes), Unit: release.Bytes, Note: fmt.Sprintf("sealed in %d layers, suite %s", hops+1, e.Suite),
+		Name: "bytes_per_device", Title: "Bytes per device", Value: float64(bytes), Unit: release.Bytes, Note: fmt.Sprintf("sealed in %d layers, suite %s", hops+1, e.Suite),
 	})
 }
 
@@ -60,8 +60,8 @@ func sumCost(p plan.Plan) []release.Metric {
 		}
 	}
 	return []release.Metric{
-		{Name: "numbers_per_device", Label: "Numbers per device", Value: float64(c.Length), Unit: release.Count, Note: allows},
-		{Name: "bytes_per_device", Label: "Bytes per device", Value: float64(splitBytes(p)), Unit: release.Bytes, Note: fmt.Sprintf("two shares with their proof, sealed, suite %s", p.Envelopes.Suite)},
+		{Name: "numbers_per_device", Title: "Numbers per device", Value: float64(c.Length), Unit: release.Count, Note: allows},
+		{Name: "bytes_per_device", Title: "Bytes per device", Value: float64(splitBytes(p)), Unit: release.Bytes, Note: fmt.Sprintf("two shares with their proof, sealed, suite %s", p.Envelopes.Suite)},
 	}
 }
 

@@ -51,14 +51,14 @@ func (p Plan) honesty(crowds []release.Crowd) release.Section {
 	answer, crowd := p.Words().Answer, p.Words().Crowd
 	t := release.Table{
 		Title:   p.before() + " by share of silent or malicious respondents",
-		Columns: []release.Column{{Label: "silent or malicious", Unit: release.Share}, {Label: "respondents left", Unit: release.Count}, {Label: fmt.Sprintf("epsilon of the %s (%s)", answer, promised.Adjacency)}},
+		Columns: []release.Column{{Title: "silent or malicious", Unit: release.Share}, {Title: "respondents left", Unit: release.Count}, {Title: fmt.Sprintf("epsilon of the %s (%s)", answer, promised.Adjacency)}},
 		Note:    fmt.Sprintf("The plan promises epsilon %.4g among %d, a share of %g below its smallest batch.", p.Plan.Budget.Epsilon, p.Plan.MinHonest(), p.Plan.Budget.DishonestShare),
 	}
 	class := p.Risks().CrowdLoss
 	protected := class > 0 && !math.IsInf(class, 1)
 	switch {
 	case protected:
-		t.Columns = append(t.Columns, release.Column{Label: "epsilon with the " + crowd})
+		t.Columns = append(t.Columns, release.Column{Title: "epsilon with the " + crowd})
 		t.Note += fmt.Sprintf(" The %s adds its local epsilon of %.3g, which depends on nobody else.", crowd, class)
 	case class > 0 && p.Plan.Crowd.Deletion != nil:
 		t.Note += fmt.Sprintf(" The entry hop sees the %s, and of the sizes others see what has a statement of its own.", crowd)

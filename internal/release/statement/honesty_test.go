@@ -104,13 +104,13 @@ func TestEpsilonsInTablesNameTheirNeighbours(t *testing.T) {
 		for _, table := range r.Protection[0].Tables {
 			for i, c := range table.Columns {
 				switch {
-				case !strings.HasPrefix(c.Label, "epsilon"):
-				case !strings.Contains(c.Label, "("+p.Budget.Adjacency+")"):
-					t.Errorf("%s: the column %q under %s", name, c.Label, p.Budget.Adjacency)
+				case !strings.HasPrefix(c.Title, "epsilon"):
+				case !strings.Contains(c.Title, "("+p.Budget.Adjacency+")"):
+					t.Errorf("%s: the column %q under %s", name, c.Title, p.Budget.Adjacency)
 				case p.Budget.Adjacency == "removal":
 					removals++
 					for _, row := range table.Rows {
-						if a, b := row[i].Value, row[i+1].Value; a != nil && b != nil && *b != 2**a || !strings.Contains(table.Columns[i+1].Label, "(replacement)") {
+						if a, b := row[i].Value, row[i+1].Value; a != nil && b != nil && *b != 2**a || !strings.Contains(table.Columns[i+1].Title, "(replacement)") {
 							t.Errorf("%s: %v under removal, and %v beside it", name, row[i], row[i+1])
 						}
 					}

@@ -59,8 +59,8 @@ func Begin(p *protocol.Protocol, crowds []tally.Crowd, came []int) release.Relea
 	return r
 }
 
-// Label writes what a release's numbers are called, and refuses what Write does. It states no guarantee, which takes the accountant.
-func Label(p plan.Plan, r *release.Release) error {
+// Titles writes what a release's numbers are called, and refuses what Write does. It states no guarantee, which takes the accountant.
+func Titles(p plan.Plan, r *release.Release) error {
 	proto, err := protocol.New(p)
 	if err == nil {
 		err = belongs(proto, *r)

@@ -35,7 +35,7 @@ func (p *printer) figure(f release.Figure) {
 	case f.Kind == release.Heat:
 		p.heat(*f.Grid)
 		p.paragraph("    ", fmt.Sprintf("%s to the right, from %s to %s; %s upwards, from %s to %s. Blank is 0 and less, █ up to %s.",
-			f.X.Label, numerals.FormatNumber(f.Grid.Left), numerals.FormatNumber(f.Grid.Right), f.Y.Label, numerals.FormatNumber(f.Grid.Bottom), numerals.FormatNumber(f.Grid.Top), numerals.FormatNumber(f.Grid.Largest())))
+			f.X.Title, numerals.FormatNumber(f.Grid.Left), numerals.FormatNumber(f.Grid.Right), f.Y.Title, numerals.FormatNumber(f.Grid.Bottom), numerals.FormatNumber(f.Grid.Top), numerals.FormatNumber(f.Grid.Largest())))
 	default:
 		p.paragraph("    ", f.Alt)
 	}
@@ -48,7 +48,7 @@ func (p *printer) ranges(f release.Figure) {
 		for _, s := range f.Series {
 			row := []string{c, fmt.Sprintf("%.2f", s.Y[j]), "", ""}
 			if len(s.Low) > 0 {
-				row[2] = fmt.Sprintf("%.2f to %.2f %s", s.Low[j], s.High[j], f.Y.Label)
+				row[2] = fmt.Sprintf("%.2f to %.2f %s", s.Low[j], s.High[j], f.Y.Title)
 			}
 			if len(s.Truth) > 0 {
 				row[3] = fmt.Sprintf("truth %.2f", s.Truth[j])
@@ -71,7 +71,7 @@ func (p *printer) bars(f release.Figure) {
 	var rows [][]string
 	for j, c := range f.Categories {
 		for _, s := range f.Series {
-			row := []string{c, s.Label, bar(s.Y[j], longest, barLength), numerals.FormatNumber(s.Y[j]), "", "", ""}
+			row := []string{c, s.Title, bar(s.Y[j], longest, barLength), numerals.FormatNumber(s.Y[j]), "", "", ""}
 			if len(f.Series) == 1 {
 				row[1] = "" // the title has said it
 			}

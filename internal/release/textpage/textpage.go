@@ -116,7 +116,7 @@ func (p *printer) points(title string, items []string) {
 func (p *printer) metrics(ms []release.Metric) {
 	var rows [][]string
 	for _, m := range ms {
-		rows = append(rows, []string{m.Label, m.String(), m.Uncertainty(), m.FormatTruth()})
+		rows = append(rows, []string{m.Title, m.String(), m.Uncertainty(), m.FormatTruth()})
 	}
 	for i, s := range align(rows, []bool{false, true, false, false}) {
 		p.line("  %s", s)
@@ -169,7 +169,7 @@ func (p *printer) section(s release.Section) {
 func (p *printer) table(t release.Table) {
 	heads, right := make([]string, len(t.Columns)), make([]bool, len(t.Columns))
 	for j, c := range t.Columns {
-		heads[j], right[j] = c.Label, t.Numeric(j)
+		heads[j], right[j] = c.Title, t.Numeric(j)
 	}
 	rows := [][]string{heads}
 	for _, row := range t.Rows {
@@ -199,7 +199,7 @@ func (p *printer) list(l release.List) {
 	}
 	var rows [][]string
 	for _, it := range l.Items {
-		rows = append(rows, []string{it.Label, bar(it.Score, longest, itemLength), it.FormatScore(), l.FormatInterval(it), it.FormatTruth(), it.Rank()})
+		rows = append(rows, []string{it.Key, bar(it.Score, longest, itemLength), it.FormatScore(), l.FormatInterval(it), it.FormatTruth(), it.Rank()})
 	}
 	p.line("")
 	p.line("  %s", l.Title)

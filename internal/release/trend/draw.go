@@ -97,7 +97,7 @@ func (t chart) draw(f frame) (template.HTML, error) {
 	}
 	for _, m := range marks {
 		y := f.y(m.At / 100)
-		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`, f.left, f.right, y, y, f.left-6, y+4.5, m.Label)
+		fmt.Fprintf(&b, `<line class="grid" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/><text x="%g" y="%.1f" text-anchor="end">%s</text>`, f.left, f.right, y, y, f.left-6, y+4.5, m.Text)
 	}
 	if t.lifts {
 		fmt.Fprintf(&b, `<line class="axis" x1="%g" x2="%g" y1="%.1f" y2="%.1f"/>`, f.left, f.right, f.y(0), f.y(0))

@@ -117,7 +117,7 @@ type course struct{ curves []*curve }
 
 // curve is one number as it was in each round.
 type curve struct {
-	Label  string
+	Title  string
 	Points []point
 	Line   string  // of SVG's polyline
 	Zero   float64 // where zero is drawn
@@ -149,19 +149,19 @@ func (s *course) add(round int, out *released) {
 		if m.Level > 0 {
 			p.from, p.to = m.Low, m.High
 		}
-		one := s.curve(m.Name+"\x00"+m.Unit+"\x00"+m.Label, m.Label)
+		one := s.curve(m.Name+"\x00"+m.Unit+"\x00"+m.Title, m.Title)
 		one.Points = append(one.Points, p)
 	}
 }
 
 // curve finds the curve of a number, or begins it.
-func (s *course) curve(key, label string) *curve {
+func (s *course) curve(key, title string) *curve {
 	for _, one := range s.curves {
 		if one.key == key {
 			return one
 		}
 	}
-	s.curves = append(s.curves, &curve{Label: label, key: key})
+	s.curves = append(s.curves, &curve{Title: title, key: key})
 	return s.curves[len(s.curves)-1]
 }
 

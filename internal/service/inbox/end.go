@@ -239,11 +239,11 @@ func (e *Epoch) mixDrawn(ctx context.Context, crowds Crowds, pass map[uint32]*dr
 // readDrawn gives each contribution that stays, whose it is to keep.
 func (e *Epoch) readDrawn(ctx context.Context, pass map[uint32]*drawn, take func(*drawn, []byte) error) error {
 	err := e.shelf().InOrder(ctx, contributions, func(_ string, value []byte) error {
-		if len(value) < labelBytes {
-			return fmt.Errorf("%w: a contribution without a label", keep.ErrDamaged)
+		if len(value) < tagBytes {
+			return fmt.Errorf("%w: a contribution without a tag", keep.ErrDamaged)
 		}
-		label, body := binary.BigEndian.Uint32(value), value[labelBytes:]
-		d := pass[label]
+		tag, body := binary.BigEndian.Uint32(value), value[tagBytes:]
+		d := pass[tag]
 		if d == nil {
 			return nil
 		}

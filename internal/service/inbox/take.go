@@ -16,9 +16,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
-// CoverLabel is the label of cover in an inbox; those of contributions are the numbers of
+// CoverTag is the tag of cover in an inbox; those of contributions are the numbers of
 // their crowds, which are fewer.
-const CoverLabel = 1<<32 - 1
+const CoverTag = 1<<32 - 1
 
 // MaxCovers is how many covers of one respondent an epoch keeps, in one run of each
 // process of the service: they take as much disk as answers.
@@ -81,7 +81,7 @@ func (e *Epoch) Take(w http.ResponseWriter, r *http.Request, id [32]byte, allow 
 
 // keep puts a contribution on disk under the respondent's key. Cover takes the same
 // steps in the same order, so that how long they take does not tell it from an
-// answer; it has a key and a label of its own, is never read, and goes with the
+// answer; it has a key and a tag of its own, is never read, and goes with the
 // inbox when the epoch is over.
 func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [32]byte, body []byte) (again bool, err error) {
 	crowd, err := e.rules.Check(body)
@@ -92,15 +92,15 @@ func (e *Epoch) keep(ctx context.Context, respondent serve.Respondent, id, sum [
 	if shelf == nil {
 		return false, wire.Problemf(wire.EpochOver, "the plan has closed")
 	}
-	key, label, cover := respondentKey(respondent), crowd, id != sum
+	key, tag, cover := respondentKey(respondent), crowd, id != sum
 	if cover {
 		if !e.coveredBy(respondent, 1) {
 			return false, wire.Problemf(wire.RateLimited, "%d covers of this respondent are here, the most that are kept", MaxCovers)
 		}
-		key, label = coverKey(respondent, id), CoverLabel
+		key, tag = coverKey(respondent, id), CoverTag
 	}
 	// Insert returns once hashchain.Log.Append, or PostgreSQL, has synced the row. It goes to the end, whatever becomes of the connection: what is there decides what comes again.
-	again, err = shelf.Insert(context.WithoutCancel(ctx), keep.Row{Table: contributions, Key: string(key[:]), Label: label, Value: labelled(label, body)})
+	again, err = shelf.Insert(context.WithoutCancel(ctx), keep.Row{Table: contributions, Key: string(key[:]), Tag: tag, Value: tagged(tag, body)})
 	if cover && (again || err != nil && !errors.Is(err, keep.ErrUnavailable)) { // there is no more of it
 		e.coveredBy(respondent, -1)
 	}
@@ -129,15 +129,15 @@ func (e *Epoch) coveredBy(respondent serve.Respondent, more int) bool {
 	return true
 }
 
-// contributions is the table of an entry's shelf: respondentKey or coverKey -> label, contribution. Who
+// contributions is the table of an entry's shelf: respondentKey or coverKey -> tag, contribution. Who
 // reads the keys of rows cannot tell cover from answers.
 const contributions keep.Table = 1
 
-const labelBytes = 4
+const tagBytes = 4
 
-// labelled returns a contribution with its label before it: Shelf.InOrder gives values without labels.
-func labelled(label uint32, body []byte) []byte {
-	return append(binary.BigEndian.AppendUint32(make([]byte, 0, labelBytes+len(body)), label), body...)
+// tagged returns a contribution with its tag before it: Shelf.InOrder gives values without tags.
+func tagged(tag uint32, body []byte) []byte {
+	return append(binary.BigEndian.AppendUint32(make([]byte, 0, tagBytes+len(body)), tag), body...)
 }
 
 // Storage returns the problem of a store that could not keep something.

@@ -30,7 +30,7 @@ func (w *world) kept() map[string]int {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for name, label := range map[string]uint32{"0": 0, "1": 1, "cover": inbox.CoverLabel} {
+	for name, label := range map[string]uint32{"0": 0, "1": 1, "cover": inbox.CoverTag} {
 		n, err := shelf.Count(context.Background(), 1, label)
 		if err != nil {
 			w.t.Fatal(err)

@@ -63,11 +63,11 @@ const (
 // Table is a table of a shelf, 1 to 15. None is ever given a second meaning.
 type Table byte
 
-// Row is a row of Insert. Label is what Count counts by.
+// Row is a row of Insert. Tag is what Count counts by.
 type Row struct {
 	Table Table
 	Key   string // any bytes
-	Label uint32
+	Tag   uint32
 	Value []byte
 }
 
@@ -133,13 +133,13 @@ type Shelf interface {
 	// that is not sealed is refused. fn may read and write the shelf.
 	InOrder(ctx context.Context, t Table, fn func(key string, value []byte) error) error
 
-	// Count returns how many of Insert's rows in a table have the label. It reads no value. Of
+	// Count returns how many of Insert's rows in a table have the tag. It reads no value. Of
 	// a shelf that is not sealed it may miss what is written meanwhile.
-	Count(ctx context.Context, t Table, label uint32) (int, error)
+	Count(ctx context.Context, t Table, tag uint32) (int, error)
 
 	// Insert keeps rows under free keys while the shelf is open: all rows of a call, or none.
 	// Callers that come together share one write. If all rows are there as an Insert wrote
-	// them, with the same labels and values, it writes none of them and says again. What it
+	// them, with the same tags and values, it writes none of them and says again. What it
 	// says again of is on disk, and wherever else the store promises. Anything else under one
 	// of the keys is ErrTaken, and so is a call of which only some rows are there. A sealed
 	// shelf is ErrSealed, whatever is there. A call without rows, with two rows under one key

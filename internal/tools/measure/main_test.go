@@ -174,7 +174,7 @@ func TestPagesThatCannotBeRead(t *testing.T) {
 		t.Error(err)
 	}
 	for planted, want := range map[string]string{
-		"| a | b | by |\n| --- | --- | --- |\n| x | 1 s | `Seal @lanes` |\n": "no command is labelled lanes",
+		"| a | b | by |\n| --- | --- | --- |\n| x | 1 s | `Seal @lanes` |\n": "no command is named lanes",
 		"| a | b | by |\n| --- | --- | --- |\n| x | none | `Seal` |\n":       "no number",
 		"| a | b | by |\n| --- | --- | --- |\n| x | 1 | `Seal a b c` |\n":    "at most",
 	} {

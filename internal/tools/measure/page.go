@@ -13,19 +13,19 @@ import (
 )
 
 // command is one that a page prints: a line set in by four spaces, or between backquotes.
-type command struct{ page, text, label string }
+type command struct{ page, text, name string }
 
 // row is one of a table. By names what makes it, as its last column says: a benchmark, a metric of it other than the
-// usual one, the label of its command after an @; or a sentence of the output with # in the place
+// usual one, the name of its command after an @; or a sentence of the output with # in the place
 // of the number.
 type row struct {
-	page, text, by           string
-	benchmark, metric, label string
-	sentence                 *regexp.Regexp
-	cells                    map[string]string // by the head of their column
-	says, half               float64           // and half of its last digit, by which it was rounded
-	unit                     string
-	rate                     bool // more of it is better
+	page, text, by          string
+	benchmark, metric, name string
+	sentence                *regexp.Regexp
+	cells                   map[string]string // by the head of their column
+	says, half              float64           // and half of its last digit, by which it was rounded
+	unit                    string
+	rate                    bool // more of it is better
 }
 
 var (
@@ -43,8 +43,8 @@ func read(page, text string) (commands []command, rows []row, err error) {
 		if strings.HasSuffix(c.text, " ./...") || strings.HasSuffix(c.text, " ...") { // of everything
 			continue
 		}
-		if label := named.FindStringSubmatch(c.text); label != nil {
-			c.label, c.text = label[1], strings.TrimSuffix(c.text, label[0])
+		if name := named.FindStringSubmatch(c.text); name != nil {
+			c.name, c.text = name[1], strings.TrimSuffix(c.text, name[0])
 		}
 		if !slices.ContainsFunc(commands, func(x command) bool { return x.text == c.text }) {
 			commands = append(commands, c)
@@ -85,8 +85,8 @@ func read(page, text string) (commands []command, rows []row, err error) {
 		rows = append(rows, r)
 	}
 	for _, r := range rows {
-		if r.label != "" && !slices.ContainsFunc(commands, func(c command) bool { return c.label == r.label }) {
-			return nil, nil, fmt.Errorf("%s: row %q: no command is labelled %s", page, r.text, r.label)
+		if r.name != "" && !slices.ContainsFunc(commands, func(c command) bool { return c.name == r.name }) {
+			return nil, nil, fmt.Errorf("%s: row %q: no command is named %s", page, r.text, r.name)
 		}
 	}
 	return commands, rows, nil
@@ -95,15 +95,15 @@ func read(page, text string) (commands []command, rows []row, err error) {
 // made notes what makes a row, and what the page says of it: its ratio where the metric is one, or else the first number.
 func (r *row) made(by string, heads []string) error {
 	r.by = by
-	if text, label, ok := strings.Cut(by, " @"); ok {
-		by, r.label = text, label
+	if text, name, ok := strings.Cut(by, " @"); ok {
+		by, r.name = text, name
 	}
 	if strings.Contains(by, "#") {
 		r.sentence = regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(by), "#", `([0-9][0-9.,]*)`))
 	} else {
 		f := strings.Fields(by)
 		if len(f) == 0 || len(f) > 2 {
-			return fmt.Errorf("by %q: need a benchmark, a metric at most, and a label after an @", by)
+			return fmt.Errorf("by %q: need a benchmark, a metric at most, and a name after an @", by)
 		}
 		if r.benchmark = f[0]; len(f) > 1 {
 			r.metric = f[1]
@@ -137,7 +137,7 @@ func isRatio(head string) bool { return head == "ratio" || strings.HasPrefix(hea
 
 // of reports whether a command makes a row. A sentence may be any command's of its page.
 func (r row) of(c command) bool {
-	if r.by == "" || c.page != r.page || r.label != c.label {
+	if r.by == "" || c.page != r.page || r.name != c.name {
 		return false
 	}
 	if r.sentence != nil {

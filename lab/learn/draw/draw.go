@@ -49,7 +49,7 @@ func parse(text []byte) (all []learn.Result, err error) {
 
 // published is the accuracy of DP-SGD on MNIST by a curator, of a linear model on scattering
 // features at delta 1e-5 (Tramer and Boneh 2021; the table of github.com/ftramer/Handcrafted-DP).
-var published = release.Series{Label: "DP-SGD, a curator (Tramer, Boneh 2021)", X: []float64{3}, Y: []float64{0.987}}
+var published = release.Series{Title: "DP-SGD, a curator (Tramer, Boneh 2021)", X: []float64{3}, Y: []float64{0.987}}
 
 func images(all []learn.Result) release.Figure {
 	few := func(r learn.Result) bool {
@@ -60,7 +60,7 @@ func images(all []learn.Result) release.Figure {
 	}
 	f := release.Figure{Name: "learning-mnist", Kind: release.Points, Title: "MNIST, accuracy against epsilon",
 		Alt: "Accuracy on MNIST against epsilon: one round of 1,024 bits a device, five rounds of 8,192, a curator's noise on the same sums, and published DP-SGD.",
-		X:   release.Axis{Label: "epsilon (delta 1e-5)"}, Y: release.Axis{Label: "accuracy"}}
+		X:   release.Axis{Title: "epsilon (delta 1e-5)"}, Y: release.Axis{Title: "accuracy"}}
 	f.Series = append(curves(all, few, epsilon, "one round, 1,024 bits"), curves(all, many, epsilon, "five rounds, 8,192 bits")...)
 	f.Series = append(f.Series, published)
 	return f
@@ -73,7 +73,7 @@ func loans(all []learn.Result, name, label string, x func(learn.Result) float64)
 	}
 	return release.Figure{Name: "learning-" + name, Kind: release.Lines, Title: "Rates of loans in one round, against " + name,
 		Alt: "The share of the variance of interest rates that is explained, against " + name + ", with a curator's noise on the same sums, and without noise.",
-		X:   release.Axis{Label: label, Log: true}, Y: release.Axis{Label: "share of variance explained"},
+		X:   release.Axis{Title: label, Log: true}, Y: release.Axis{Title: "share of variance explained"},
 		Series: curves(all, of, x, "every bit drawn")}
 }
 
@@ -94,7 +94,7 @@ func curves(all []learn.Result, of func(learn.Result) bool, x func(learn.Result)
 		}
 	}
 	slices.Sort(places)
-	out := []release.Series{{Label: label}, {Label: label + ": a curator"}, {Label: label + ": no noise"}}
+	out := []release.Series{{Title: label}, {Title: label + ": a curator"}, {Title: label + ": no noise"}}
 	for _, p := range places {
 		var sums [3]float64
 		for _, r := range at[p] {

@@ -107,9 +107,9 @@ func (m mechanism) statement(p parameters) *statement {
 }
 
 // add leaves out what is not a number: an error without bound, say.
-func (s *statement) add(key, label string, value float64, note string) {
+func (s *statement) add(key, title string, value float64, note string) {
 	if !math.IsInf(value, 0) && !math.IsNaN(value) {
-		s.parameters = append(s.parameters, parameter{key, label, value, note})
+		s.parameters = append(s.parameters, parameter{key, title, value, note})
 	}
 }
 

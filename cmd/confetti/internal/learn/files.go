@@ -105,7 +105,7 @@ func (c fromLatent) page(l lesson, r release.Release, software string) release.D
 	}
 	note := "which it did not learn from"
 	if c.Join != "" {
-		learned.Metrics = append(learned.Metrics, release.Metric{Name: "alone", Label: "Right by the party's own columns alone", Value: l.alone.Value, Low: l.alone.Low, High: l.alone.High, Level: 0.95, Unit: release.Share, Records: l.alone.Records, Note: note})
+		learned.Metrics = append(learned.Metrics, release.Metric{Name: "alone", Title: "Right by the party's own columns alone", Value: l.alone.Value, Low: l.alone.Low, High: l.alone.High, Level: 0.95, Unit: release.Share, Records: l.alone.Records, Note: note})
 	} else if c.Novel != "" {
 		note += "; both kinds count alike"
 	}
@@ -113,11 +113,11 @@ func (c fromLatent) page(l lesson, r release.Release, software string) release.D
 	case tested == nil:
 		learned.Text += " It was tested on nothing."
 	case m.Number != nil:
-		learned.Metrics = []release.Metric{{Name: "r2", Label: "Share of the variance that it explains", Value: tested.Value, Unit: release.Share, Records: tested.Records, Note: "of public records that it did not learn from"}}
+		learned.Metrics = []release.Metric{{Name: "r2", Title: "Share of the variance that it explains", Value: tested.Value, Unit: release.Share, Records: tested.Records, Note: "of public records that it did not learn from"}}
 	default:
-		learned.Metrics = slices.Insert(learned.Metrics, 0, release.Metric{Name: "accuracy", Label: "Right about records", Value: tested.Value, Low: tested.Low, High: tested.High, Level: 0.95, Unit: release.Share, Records: tested.Records, Note: note})
+		learned.Metrics = slices.Insert(learned.Metrics, 0, release.Metric{Name: "accuracy", Title: "Right about records", Value: tested.Value, Low: tested.Low, High: tested.High, Level: 0.95, Unit: release.Share, Records: tested.Records, Note: note})
 	}
-	promises := release.Table{Name: "promises", Title: "What each respondent was promised", Columns: []release.Column{{Label: "against"}, {Label: "promise"}, {Label: "respondents it rests on"}, {Label: "by"}, {Label: "what it speaks of"}}}
+	promises := release.Table{Name: "promises", Title: "What each respondent was promised", Columns: []release.Column{{Title: "against"}, {Title: "promise"}, {Title: "respondents it rests on"}, {Title: "by"}, {Title: "what it speaks of"}}}
 	for _, s := range r.Guarantees {
 		promises.Rows = append(promises.Rows, []release.Cell{release.Text(s.Observer), release.Text(s.Guarantee.Verdict()), release.Text(terminal.Thousands(s.Guarantee.Users)), release.Text(s.Guarantee.Method), release.Text(s.Note)})
 	}

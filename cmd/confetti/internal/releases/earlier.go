@@ -39,7 +39,7 @@ func planned(dir string) (p plan.Plan, r release.Release, err error) {
 	if err != nil {
 		return p, f.release, err
 	}
-	err = statement.Label(f.plan.Plan, &f.release)
+	err = statement.Titles(f.plan.Plan, &f.release)
 	return f.plan.Plan, f.release, f.wrong(err)
 }
 

@@ -38,7 +38,7 @@ func (r Report) rows(body []byte) []keep.Row {
 	name := string(r.Name[:])
 	return []keep.Row{
 		{Table: reportsTable, Key: string(r.Respondent[:]), Value: r.Name[:]},
-		{Table: namesTable, Key: name, Label: uint32(r.Crowd), Value: []byte(crowdKey(r.Crowd))},
+		{Table: namesTable, Key: name, Tag: uint32(r.Crowd), Value: []byte(crowdKey(r.Crowd))},
 		{Table: bodiesTable, Key: name, Value: body},
 	}
 }

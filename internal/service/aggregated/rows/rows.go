@@ -32,7 +32,7 @@ const (
 // helper's 7.
 const (
 	reportsTable keep.Table = 1  // respondent -> name of the report, by Insert
-	namesTable   keep.Table = 2  // name -> crowd, by Insert, labelled with the crowd
+	namesTable   keep.Table = 2  // name -> crowd, by Insert, tagged with the crowd
 	bodiesTable  keep.Table = 3  // name -> body, or its place in a blob, by Insert
 	jobsTable    keep.Table = 4  // SHARD -> where its jobs end, and which is next; CROWD/N -> names
 	spentTable   keep.Table = 5  // name of a report, or token -> by which question, by Insert; nothing: an earlier version wrote it

@@ -62,7 +62,7 @@ const other = (t) => t.crowds.length > 1;
 /** Shows tables as a release would have them, shaded where one would be. */
 export function showSheets(into, sheets) {
   into.replaceChildren(...sheets.flatMap((t) => {
-    const head = element("thead", "", element("tr", "", ...t.columns.map((label) => { const th = element("th", "", label); th.scope = "col"; return th; })));
+    const head = element("thead", "", element("tr", "", ...t.columns.map((title) => { const th = element("th", "", title); th.scope = "col"; return th; })));
     const body = element("tbody", "", ...t.rows.map((row, i) => element("tr", "", ...row.map((text, k) => {
       const cell = element(k === 0 ? "th" : "td", "", text);
       if (k === 0) cell.scope = "row";
@@ -95,7 +95,7 @@ export function showCost(into, cost) {
   into.replaceChildren(...cost.map((l) => {
     const dd = element("dd", "", element("strong", "", l.value));
     if (l.note) dd.append(" ", element("span", "soft", l.note));
-    return element("div", "", element("dt", "", l.label), dd);
+    return element("div", "", element("dt", "", l.title), dd);
   }));
 }
 

@@ -50,7 +50,7 @@ func BenchmarkPut(b *testing.B) {
 				s := benchShelf(b, b.TempDir(), o.o)
 				ctx := context.Background()
 				putAll(b, func(i int, body []byte) error {
-					_, err := s.Insert(ctx, keep.Row{Table: 1, Key: numbered(i), Label: 0, Value: body})
+					_, err := s.Insert(ctx, keep.Row{Table: 1, Key: numbered(i), Tag: 0, Value: body})
 					return err
 				}, callers)
 			})

@@ -154,7 +154,7 @@ func TestAMillionRowsTakeAtMost110MB(t *testing.T) {
 		}
 		took := held(func() {
 			for i := range rows {
-				o := op{t: 1, key: numbered(i), label: uint32(i % 5), kind: put}
+				o := op{t: 1, key: numbered(i), tag: uint32(i % 5), kind: put}
 				if i%3 > 0 {
 					o.kind = inserted
 				}

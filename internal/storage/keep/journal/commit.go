@@ -150,7 +150,7 @@ func (b *batch) insert(req *request) {
 		}
 		if over && o.kind != deleted {
 			there++
-			if o.kind == inserted && o.label == r.Label && bytes.Equal(o.value, r.Value) {
+			if o.kind == inserted && o.tag == r.Tag && bytes.Equal(o.value, r.Value) {
 				same++
 			}
 		}
@@ -158,7 +158,7 @@ func (b *batch) insert(req *request) {
 	switch {
 	case there == 0:
 		for _, r := range req.rows {
-			b.put(op{t: r.Table, kind: inserted, label: r.Label, key: r.Key, value: r.Value})
+			b.put(op{t: r.Table, kind: inserted, tag: r.Tag, key: r.Key, value: r.Value})
 		}
 	case same == len(req.rows):
 		req.again = true

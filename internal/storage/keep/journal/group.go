@@ -20,7 +20,7 @@ import (
 //
 //	salt (16) || number of rows in all groups before (8) || rows || zeros, on the shelf main
 //	row:   length of what is sealed (4) || sealed row
-//	plain: table (1) || kind (1) || length of the key (2) || label (4) || key || value
+//	plain: table (1) || kind (1) || length of the key (2) || tag (4) || key || value
 //
 // A group has a key of its own, the HMAC-SHA-256 of its salt. A row is sealed under it by
 // AES-256-GCM with its place in the group as nonce: no nonce comes twice under a key, and a
@@ -62,7 +62,7 @@ const own keep.Table = 0
 type op struct {
 	t     keep.Table
 	kind  kind
-	label uint32
+	tag   uint32
 	key   string
 	value []byte
 }
@@ -76,7 +76,7 @@ type place struct {
 	back     uint32 // to the beginning of the group's body
 	i        uint32 // among the group's rows
 	inserted bool   // by Insert
-	label    uint32
+	tag      uint32
 }
 
 // secret is what a shelf's key gives: the keys of its groups, and secrets for purposes. It
@@ -147,12 +147,12 @@ func (w *writer) add(o op) {
 	plain := len(w.group)
 	w.group = append(w.group, byte(o.t), byte(o.kind))
 	w.group = binary.BigEndian.AppendUint16(w.group, uint16(len(o.key)))
-	w.group = binary.BigEndian.AppendUint32(w.group, o.label)
+	w.group = binary.BigEndian.AppendUint32(w.group, o.tag)
 	w.group = append(append(w.group, o.key...), o.value...)
 	nonce := nonceOf(i)
 	w.group = w.aead.Seal(w.group[:plain], nonce[:], w.group[plain:], nil)
 	at := from - hashchain.Frame
-	w.places = append(w.places, place{int64(at), uint32(len(w.group) - from), uint32(at), i, o.kind == inserted, o.label})
+	w.places = append(w.places, place{int64(at), uint32(len(w.group) - from), uint32(at), i, o.kind == inserted, o.tag})
 }
 
 // pad fills the body with zeros until the group ends at a multiple of a block.
@@ -189,8 +189,8 @@ func openRow(b []byte, aead cipher.AEAD, i uint32) (o op, n int, err error) {
 	if p[0] > 15 || p[1] > byte(deleted) || k > len(p) || k == plainHead {
 		return o, 0, fmt.Errorf("%w: a row has no form of ours", keep.ErrDamaged)
 	}
-	o = op{t: keep.Table(p[0]), kind: kind(p[1]), label: binary.BigEndian.Uint32(p[4:]), key: string(p[plainHead:k]), value: p[k:]}
-	if o.kind == deleted && len(o.value) > 0 || o.kind != inserted && o.label != 0 {
+	o = op{t: keep.Table(p[0]), kind: kind(p[1]), tag: binary.BigEndian.Uint32(p[4:]), key: string(p[plainHead:k]), value: p[k:]}
+	if o.kind == deleted && len(o.value) > 0 || o.kind != inserted && o.tag != 0 {
 		return o, 0, fmt.Errorf("%w: a row has no form of ours", keep.ErrDamaged)
 	}
 	return o, n, nil
@@ -210,7 +210,7 @@ func (s sealer) rows(at int64, body []byte, fn func(op, place) error) (before, n
 		if err != nil {
 			return 0, 0, fmt.Errorf("%w (byte %d)", err, at+int64(back))
 		}
-		if err := fn(o, place{at + int64(back), uint32(length), uint32(back), uint32(n), o.kind == inserted, o.label}); err != nil {
+		if err := fn(o, place{at + int64(back), uint32(length), uint32(back), uint32(n), o.kind == inserted, o.tag}); err != nil {
 			return 0, 0, err
 		}
 		back += length

@@ -29,7 +29,7 @@ const (
 )
 
 func (p place) pack() packed {
-	c := packed{uint64(p.at)<<rowBits | uint64(p.i), uint64(p.n)<<33 | uint64(p.label)}
+	c := packed{uint64(p.at)<<rowBits | uint64(p.i), uint64(p.n)<<33 | uint64(p.tag)}
 	if p.inserted {
 		c.what |= 1 << 32
 	}
@@ -39,12 +39,12 @@ func (p place) pack() packed {
 func (c packed) at() int64      { return int64(c.where >> rowBits) }
 func (c packed) n() int64       { return int64(c.what >> 33) }
 func (c packed) inserted() bool { return c.what>>32&1 > 0 }
-func (c packed) label() uint32  { return uint32(c.what) }
+func (c packed) tag() uint32    { return uint32(c.what) }
 
 // table is the rows of a table.
 type table struct {
 	rows   map[string]packed
-	counts map[uint32]int // of Insert's rows, by label
+	counts map[uint32]int // of Insert's rows, by tag
 
 	// Keys in order, once somebody has asked for them, and those that came since. A key may be of
 	// a row that is gone.
@@ -61,8 +61,8 @@ func (x *index) apply(o op, p place) {
 	if there {
 		x.live -= was.n()
 		if was.inserted() {
-			if t.counts[was.label()]--; t.counts[was.label()] == 0 {
-				delete(t.counts, was.label())
+			if t.counts[was.tag()]--; t.counts[was.tag()] == 0 {
+				delete(t.counts, was.tag())
 			}
 		}
 	}
@@ -79,7 +79,7 @@ func (x *index) apply(o op, p place) {
 	t.rows[o.key] = p.pack()
 	x.live += int64(p.n)
 	if p.inserted {
-		t.counts[p.label]++
+		t.counts[p.tag]++
 	}
 	if t.asked && !there {
 		t.fresh = append(t.fresh, o.key)
@@ -95,10 +95,10 @@ func (x *index) find(t keep.Table, key string) (p place, there bool) {
 		return p, false
 	}
 	n, _ := slices.BinarySearch(x.groups, c.at())
-	return place{c.at(), uint32(c.n()), uint32(c.at() - x.groups[n-1]), uint32(c.where & (1<<rowBits - 1)), c.inserted(), c.label()}, true
+	return place{c.at(), uint32(c.n()), uint32(c.at() - x.groups[n-1]), uint32(c.where & (1<<rowBits - 1)), c.inserted(), c.tag()}, true
 }
 
-func (x *index) count(t keep.Table, label uint32) int { return x.tables[t].counts[label] }
+func (x *index) count(t keep.Table, tag uint32) int { return x.tables[t].counts[tag] }
 
 // size returns how many rows there are.
 func (x *index) size() (n int) {

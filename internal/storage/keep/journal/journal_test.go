@@ -20,7 +20,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/testkit/costlimit"
 )
 
-// What is dead is left out, and what lives keeps its order, labels and values; a reader that
+// What is dead is left out, and what lives keeps its order, tags and values; a reader that
 // goes through the file in order is not disturbed.
 func TestCompaction(t *testing.T) {
 	w := newWorld(made(t), Options{leastDead: 100 << 10, mostMoved: 1 << 30})
@@ -30,7 +30,7 @@ func TestCompaction(t *testing.T) {
 	w.create("a")
 	s := w.shelf("a").(*shelf)
 	for i := range 200 {
-		w.insert("a", keep.Row{Table: 1, Key: fmt.Sprint(i * 7919 % 1000), Label: uint32(i % 3), Value: []byte(fmt.Sprint(i))})
+		w.insert("a", keep.Row{Table: 1, Key: fmt.Sprint(i * 7919 % 1000), Tag: uint32(i % 3), Value: []byte(fmt.Sprint(i))})
 	}
 	grow := func() {
 		for i := range 10 {
@@ -60,9 +60,9 @@ func TestCompaction(t *testing.T) {
 	if s.vol == second {
 		t.Error("nothing was left out behind the reader")
 	}
-	for label, want := range []int{67, 67, 66} {
-		if n, err := s.Count(t.Context(), 1, uint32(label)); err != nil || n != want {
-			t.Errorf("label %d: %d rows, %v", label, n, err)
+	for tag, want := range []int{67, 67, 66} {
+		if n, err := s.Count(t.Context(), 1, uint32(tag)); err != nil || n != want {
+			t.Errorf("tag %d: %d rows, %v", tag, n, err)
 		}
 	}
 	w.store.Close()
@@ -279,7 +279,7 @@ func FuzzRows(f *testing.F) {
 	s := sealer{make([]byte, keySize)}
 	w := writer{sealer: s}
 	w.begin(7)
-	w.add(op{t: 1, kind: inserted, label: 3, key: "key", value: []byte("value")})
+	w.add(op{t: 1, kind: inserted, tag: 3, key: "key", value: []byte("value")})
 	w.add(op{t: 2, kind: deleted, key: "key"})
 	f.Add(bytes.Clone(w.body()))
 	w.pad()

@@ -38,7 +38,7 @@ func (w *world) liveAtRandom(r *rand.Rand) {
 		case n < 6:
 			w.create(name)
 		case n < 20:
-			rows := []keep.Row{{Table: 1, Key: key(), Label: uint32(r.IntN(3)), Value: value()}}
+			rows := []keep.Row{{Table: 1, Key: key(), Tag: uint32(r.IntN(3)), Value: value()}}
 			if r.IntN(3) == 0 {
 				rows = append(rows, keep.Row{Table: 2, Key: key(), Value: value()})
 			}

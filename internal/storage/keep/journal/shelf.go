@@ -156,7 +156,7 @@ func (s *shelf) read(t keep.Table, key string) (o op, there bool, err error) {
 // rowAt reads the row at a place, which must be the one under that key.
 func (s *shelf) rowAt(v *volume, p place, t keep.Table, key string) (op, bool, error) {
 	o, err := v.row(s.sealer, p)
-	if err == nil && (o.t != t || o.key != key || o.kind == deleted || o.label != p.label || (o.kind == inserted) != p.inserted) {
+	if err == nil && (o.t != t || o.key != key || o.kind == deleted || o.tag != p.tag || (o.kind == inserted) != p.inserted) {
 		err = fmt.Errorf("%w: another row stands in its place", keep.ErrDamaged)
 	}
 	if err != nil {
@@ -274,7 +274,7 @@ func (s *shelf) groups(ctx context.Context, fn func(op, place) error) error {
 }
 
 // Count implements keep.Shelf.
-func (s *shelf) Count(ctx context.Context, t keep.Table, label uint32) (int, error) {
+func (s *shelf) Count(ctx context.Context, t keep.Table, tag uint32) (int, error) {
 	if err := keep.CheckTable(t); err != nil {
 		return 0, err
 	}
@@ -283,7 +283,7 @@ func (s *shelf) Count(ctx context.Context, t keep.Table, label uint32) (int, err
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.index.count(t, label), nil
+	return s.index.count(t, tag), nil
 }
 
 // Insert implements keep.Shelf.
@@ -338,7 +338,7 @@ func (s *shelf) there(rows []keep.Row) (again, some bool, err error) {
 	}
 	for i, p := range places {
 		r := rows[i]
-		if p.label != r.Label || !p.inserted {
+		if p.tag != r.Tag || !p.inserted {
 			return false, true, keep.ErrTaken
 		}
 		o, _, err := s.rowAt(v, p, r.Table, r.Key)

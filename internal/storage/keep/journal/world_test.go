@@ -260,7 +260,7 @@ func (w *world) live() {
 	}
 	w.create("a")
 	for i := range 4 {
-		w.insert("a", keep.Row{Table: 1, Key: fmt.Sprint("k", i), Label: uint32(i), Value: bytes.Repeat([]byte{byte(i)}, 300)})
+		w.insert("a", keep.Row{Table: 1, Key: fmt.Sprint("k", i), Tag: uint32(i), Value: bytes.Repeat([]byte{byte(i)}, 300)})
 	}
 	w.insert("a", keep.Row{Table: 1, Key: "two", Value: []byte("1")}, keep.Row{Table: 2, Key: "two", Value: []byte("2")})
 	w.insert("a", keep.Row{Table: 1, Key: "two", Value: []byte("1")}, keep.Row{Table: 2, Key: "two", Value: []byte("2")})

@@ -121,7 +121,7 @@ func notAside(tb testing.TB, e Engine) {
 }
 
 func rowOf(i int) keep.Row {
-	return keep.Row{Table: 1, Key: fmt.Sprint("row ", i), Label: uint32(i % 2), Value: fmt.Appendf(nil, "the value of row %d", i)}
+	return keep.Row{Table: 1, Key: fmt.Sprint("row ", i), Tag: uint32(i % 2), Value: fmt.Appendf(nil, "the value of row %d", i)}
 }
 
 // holds fails where a shelf has other rows than these, however it is read.
@@ -131,7 +131,7 @@ func holds(tb testing.TB, s keep.Shelf, rows []int, sealed bool) {
 	counts := map[uint32]int{}
 	for _, i := range rows {
 		keys = append(keys, rowOf(i).Key)
-		counts[rowOf(i).Label]++
+		counts[rowOf(i).Tag]++
 	}
 	if sealed {
 		must(tb, "InOrder", s.InOrder(tb.Context(), 1, func(key string, _ []byte) error { got = append(got, key); return nil }))
@@ -145,9 +145,9 @@ func holds(tb testing.TB, s keep.Shelf, rows []int, sealed bool) {
 			tb.Fatalf("row %d is lost", i)
 		}
 	}
-	for label := range uint32(2) {
-		if n, err := s.Count(tb.Context(), 1, label); n != counts[label] || err != nil || len(there) != len(rows) {
-			tb.Fatalf("%d rows have label %d and must %d, of %d: %v", n, label, counts[label], len(there), err)
+	for tag := range uint32(2) {
+		if n, err := s.Count(tb.Context(), 1, tag); n != counts[tag] || err != nil || len(there) != len(rows) {
+			tb.Fatalf("%d rows have tag %d and must %d, of %d: %v", n, tag, counts[tag], len(there), err)
 		}
 	}
 	must(tb, "Check", s.Check(tb.Context()))

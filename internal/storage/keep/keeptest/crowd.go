@@ -140,7 +140,7 @@ func sealStops(tb testing.TB, e Engine) {
 		for r := range most {
 			c := call{begun: clock.Add(1)}
 			for part := range 1 + (i+r)%3 {
-				c.rows = append(c.rows, keep.Row{Table: 1, Key: fmt.Sprintf("%02d %03d %d", callers-i, most-r, 9-part), Label: uint32(i % 2)})
+				c.rows = append(c.rows, keep.Row{Table: 1, Key: fmt.Sprintf("%02d %03d %d", callers-i, most-r, 9-part), Tag: uint32(i % 2)})
 			}
 			_, c.err = seats[i].Insert(tb.Context(), c.rows...)
 			c.ended = clock.Add(1)
@@ -203,8 +203,8 @@ func sealStops(tb testing.TB, e Engine) {
 		latest = max(latest, c.begun)
 	}
 	n := 0
-	for label := range uint32(2) {
-		some, err := seats[0].Count(tb.Context(), 1, label)
+	for tag := range uint32(2) {
+		some, err := seats[0].Count(tb.Context(), 1, tag)
 		must(tb, "Count", err)
 		n += some
 	}

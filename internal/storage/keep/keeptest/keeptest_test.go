@@ -29,7 +29,7 @@ var twins = map[string][]string{
 	"Seal stops single rows alone": {"Sequences", "Refusals"},
 	"again behind Seal":            {"Refusals"},
 	"again is forgotten":           {"Sequences", "Refusals", "Bounds", "Closed", "OneWins"},
-	"again whatever the label":     {"Refusals"},
+	"again whatever the tag":       {"Refusals"},
 	"again whatever the value":     {"Sequences", "Refusals", "OneWins"},
 	"Update's rows come again":     {"Refusals"},
 	"taken rows leave others":      {"Sequences", "Refusals"},

@@ -25,7 +25,7 @@ type shelfRows struct {
 	rows            map[place]memoryRow
 	written         int            // rows of Insert so far
 	lost            uint64         // rows that were set aside
-	deleted         map[uint32]int // rows of Insert that are gone, by label
+	deleted         map[uint32]int // rows of Insert that are gone, by tag
 	secret          string
 	alone           chan struct{} // held by an Update or a Seal
 }
@@ -37,7 +37,7 @@ type place struct {
 
 type memoryRow struct {
 	value  []byte
-	label  uint32
+	tag    uint32
 	number int // of Insert's rows, from 1
 	rotten bool
 }

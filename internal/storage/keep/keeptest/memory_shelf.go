@@ -111,18 +111,18 @@ func (s *memoryShelf) InOrder(ctx context.Context, t keep.Table, fn func(string,
 	return s.each(t, func(_ string, r memoryRow) bool { return r.number > 0 || s.is("Update's rows in order") }, order, fn)
 }
 
-func (s *memoryShelf) Count(ctx context.Context, t keep.Table, label uint32) (n int, err error) {
+func (s *memoryShelf) Count(ctx context.Context, t keep.Table, tag uint32) (n int, err error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
 	}
 	defer s.p.m.mu.Unlock()
 	for at, r := range s.s.rows {
-		if at.t == t && r.label == label && (r.number > 0 || s.is("Update's rows are counted")) {
+		if at.t == t && r.tag == tag && (r.number > 0 || s.is("Update's rows are counted")) {
 			n++
 		}
 	}
 	if s.is("deleted rows are counted") {
-		n += s.s.deleted[label]
+		n += s.s.deleted[tag]
 	}
 	return n, nil
 }

@@ -46,7 +46,7 @@ func (s *memoryShelf) Insert(ctx context.Context, rows ...keep.Row) (again bool,
 			continue
 		}
 		s.s.written++
-		s.s.rows[at] = memoryRow{value: bytes.Clone(r.Value), label: r.Label, number: s.s.written}
+		s.s.rows[at] = memoryRow{value: bytes.Clone(r.Value), tag: r.Tag, number: s.s.written}
 	}
 	if s.is("some rows again are enough") {
 		err = nil
@@ -58,7 +58,7 @@ func (s *memoryShelf) Insert(ctx context.Context, rows ...keep.Row) (again bool,
 func (s *memoryShelf) there(rows []keep.Row) (n int) {
 	for _, r := range rows {
 		was, there := s.s.rows[place{r.Table, r.Key}]
-		if there && (was.number > 0 || s.is("Update's rows come again")) && (was.label == r.Label || s.is("again whatever the label")) && (bytes.Equal(was.value, r.Value) || s.is("again whatever the value")) {
+		if there && (was.number > 0 || s.is("Update's rows come again")) && (was.tag == r.Tag || s.is("again whatever the tag")) && (bytes.Equal(was.value, r.Value) || s.is("again whatever the value")) {
 			n++
 		}
 	}
@@ -162,7 +162,7 @@ func (tx *memoryTx) write() error {
 	rows := tx.s.s.rows
 	for at := range tx.deleted {
 		if r := rows[at]; r.number > 0 {
-			tx.s.s.deleted[r.label]++
+			tx.s.s.deleted[r.tag]++
 		}
 		delete(rows, at)
 		if tx.s.is("deleted keys are taken") {
@@ -172,7 +172,7 @@ func (tx *memoryTx) write() error {
 	for at, value := range tx.put {
 		r := memoryRow{value: bytes.Clone(value)}
 		if tx.s.is("put rows stay Insert's") {
-			r.label, r.number = rows[at].label, rows[at].number
+			r.tag, r.number = rows[at].tag, rows[at].number
 		}
 		rows[at] = r
 	}

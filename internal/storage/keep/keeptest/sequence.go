@@ -146,7 +146,7 @@ var (
 	rowKeys  = rapid.SampledFrom([]string{"a", "a", "a", "a", "a", "a", "ab", "ab", "ab", "abc", "b", "\x00", "a\x00", "a\x00b", "a\xff", "a\xff\xff", "\xff", "\xff\xff", "\xc3\x28", "ä", "%", "_", strings.Repeat("k", keep.MaxKey)})
 	prefixes = rapid.SampledFrom([]string{"", "a", "ab", "a\x00", "a\xff", "\xff", "\xff\xff", "\x00", "k", "%", "zz"})
 	contents = rapid.SampledFrom([]string{"x", "x", "x", "", "y", "\x00", strings.Repeat("long ", 600)})
-	labels   = rapid.SampledFrom([]uint32{1, 1, 1, 0, 1<<32 - 1})
+	tags     = rapid.SampledFrom([]uint32{1, 1, 1, 0, 1<<32 - 1})
 )
 
 func (w *world) insert(t *rapid.T) {
@@ -155,7 +155,7 @@ func (w *world) insert(t *rapid.T) {
 	for range rapid.SampledFrom([]int{1, 1, 2, 3}).Draw(t, "rows") {
 		at := place{tables.Draw(t, "table"), rowKeys.Draw(t, "key")}
 		if !seen[at] {
-			rows = append(rows, keep.Row{Table: at.t, Key: at.key, Label: labels.Draw(t, "label"), Value: []byte(contents.Draw(t, "value"))})
+			rows = append(rows, keep.Row{Table: at.t, Key: at.key, Tag: tags.Draw(t, "tag"), Value: []byte(contents.Draw(t, "value"))})
 		}
 		seen[at] = true
 	}
@@ -235,10 +235,10 @@ func (w *world) seal(t *rapid.T) {
 }
 
 func (w *world) read(t *rapid.T) {
-	table, key, prefix, label := tables.Draw(t, "table"), rowKeys.Draw(t, "key"), prefixes.Draw(t, "prefix"), labels.Draw(t, "label")
-	w.on(t, fmt.Sprintf("reading table %d, key %.20q, prefix %q, label %d", table, key, prefix, label), func(s keep.Shelf) string {
+	table, key, prefix, tag := tables.Draw(t, "table"), rowKeys.Draw(t, "key"), prefixes.Draw(t, "prefix"), tags.Draw(t, "tag")
+	w.on(t, fmt.Sprintf("reading table %d, key %.20q, prefix %q, tag %d", table, key, prefix, tag), func(s keep.Shelf) string {
 		value, there, err := s.Get(w.ctx, table, key)
-		n, failed := s.Count(w.ctx, table, label)
+		n, failed := s.Count(w.ctx, table, tag)
 		return fmt.Sprintf("%.20q,%d %t %s; counted %d %s; each %s; in order %s; check %s", value, len(value), there, kind(err), n, kind(failed),
 			pairs(func(fn func(string, []byte) error) error { return s.Each(w.ctx, table, prefix, fn) }),
 			pairs(func(fn func(string, []byte) error) error { return s.InOrder(w.ctx, table, fn) }),

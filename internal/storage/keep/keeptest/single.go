@@ -106,7 +106,7 @@ func bounds(tb testing.TB, e Engine) {
 	_, _, s := made(tb, e)
 	ctx := tb.Context()
 	largest := bytes.Repeat([]byte("0123456789abcde\x00"), keep.MaxValue/16)
-	_, err := s.Insert(ctx, keep.Row{Table: 1, Key: "largest", Label: 1, Value: largest})
+	_, err := s.Insert(ctx, keep.Row{Table: 1, Key: "largest", Tag: 1, Value: largest})
 	must(tb, "Insert of the largest row", err)
 	must(tb, "Update with the largest row", s.Update(ctx, func(tx keep.Tx) error {
 		tx.Put(2, "largest", largest)
@@ -118,7 +118,7 @@ func bounds(tb testing.TB, e Engine) {
 			tb.Fatalf("the largest row came back with %d bytes: %t, %v", len(value), there, err)
 		}
 	}
-	again, err := s.Insert(ctx, keep.Row{Table: 1, Key: "largest", Label: 1, Value: largest})
+	again, err := s.Insert(ctx, keep.Row{Table: 1, Key: "largest", Tag: 1, Value: largest})
 	if err != nil || !again {
 		tb.Fatalf("the largest row again: %t, %v", again, err)
 	}
@@ -170,8 +170,8 @@ func bounds(tb testing.TB, e Engine) {
 func refusals(tb testing.TB, e Engine) {
 	_, _, s := made(tb, e)
 	ctx := tb.Context()
-	row := func(key, value string, label uint32) keep.Row {
-		return keep.Row{Table: 1, Key: key, Label: label, Value: []byte(value)}
+	row := func(key, value string, tag uint32) keep.Row {
+		return keep.Row{Table: 1, Key: key, Tag: tag, Value: []byte(value)}
 	}
 	insert := func(what string, again bool, word string, rows ...keep.Row) {
 		tb.Helper()
@@ -184,7 +184,7 @@ func refusals(tb testing.TB, e Engine) {
 	insert("of the same", true, "done", row("a", "1", 7), row("b", "2", 7), keep.Row{Table: 2, Key: "a", Value: []byte("3")})
 	insert("of some of them, in another order", true, "done", row("b", "2", 7), row("a", "1", 7))
 	insert("of another value", false, "taken", row("a", "2", 7))
-	insert("of another label", false, "taken", row("a", "1", 8))
+	insert("of another tag", false, "taken", row("a", "1", 8))
 	insert("of one that is there and one that is not", false, "taken", row("a", "1", 7), row("c", "1", 7))
 	insert("of one that is not there and one that is taken", false, "taken", row("c", "1", 7), row("a", "9", 7))
 	must(tb, "Update", s.Update(ctx, func(tx keep.Tx) error {
@@ -199,9 +199,9 @@ func refusals(tb testing.TB, e Engine) {
 	if rows := all(tb, s, 1); len(rows) != 3 || rows["c"] != "" || rows["a"] != "9" {
 		tb.Fatalf("rows are %q", rows)
 	}
-	for label, due := range map[uint32]int{7: 1, 8: 0, 0: 0} {
-		if n, err := s.Count(ctx, 1, label); n != due || err != nil {
-			tb.Fatalf("of label %d there are %d and not %d: %v", label, n, due, err)
+	for tag, due := range map[uint32]int{7: 1, 8: 0, 0: 0} {
+		if n, err := s.Count(ctx, 1, tag); n != due || err != nil {
+			tb.Fatalf("of tag %d there are %d and not %d: %v", tag, n, due, err)
 		}
 	}
 	must(tb, "Seal", s.Seal(ctx))

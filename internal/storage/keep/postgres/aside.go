@@ -38,7 +38,7 @@ func (s *store) SetAside(ctx context.Context, name string) (keep.Shelf, error) {
 	if err != nil || lost == 0 {
 		return sh, explain(ctx, err)
 	}
-	if _, err := tx.conn.Exec(ctx, "UPDATE confetti_shelves SET lost = lost + $2, inserted = CASE WHEN inserted IS NOT NULL THEN (SELECT count(*) FROM "+sh.table+" WHERE label IS NOT NULL) END WHERE shelf = $1", name, lost); err != nil {
+	if _, err := tx.conn.Exec(ctx, "UPDATE confetti_shelves SET lost = lost + $2, inserted = CASE WHEN inserted IS NOT NULL THEN (SELECT count(*) FROM "+sh.table+" WHERE tag IS NOT NULL) END WHERE shelf = $1", name, lost); err != nil {
 		return nil, explain(ctx, err)
 	}
 	return sh, tx.commit(ctx)
@@ -58,7 +58,7 @@ func (s *shelf) moveAside(ctx context.Context, tx *transaction, due *int64) (los
 		}
 		return lost, err
 	}
-	rows, err := tx.conn.Query(ctx, "SELECT ctid::text, n IS NULL, t, k, label, v, sum FROM "+s.table+" WHERE "+aRow)
+	rows, err := tx.conn.Query(ctx, "SELECT ctid::text, n IS NULL, t, k, tag, v, sum FROM "+s.table+" WHERE "+aRow)
 	if err != nil {
 		return 0, err
 	}
@@ -67,12 +67,12 @@ func (s *shelf) moveAside(ctx context.Context, tx *transaction, due *int64) (los
 	var at string
 	var byUpdate bool
 	var t int16
-	var k, label, v, sum []byte
-	_, err = pgx.ForEachRow(rows, []any{&at, &byUpdate, &t, &k, &label, &v, &sum}, func() error {
+	var k, tag, v, sum []byte
+	_, err = pgx.ForEachRow(rows, []any{&at, &byUpdate, &t, &k, &tag, &v, &sum}, func() error {
 		updated = updated || byUpdate
-		if _, err := s.secret.open(t, k, label, v, sum); err != nil {
+		if _, err := s.secret.open(t, k, tag, v, sum); err != nil {
 			bad = append(bad, at)
-		} else if label != nil {
+		} else if tag != nil {
 			whole++
 		}
 		return nil

@@ -57,7 +57,7 @@ func TestSealUnderLoad(t *testing.T) {
 	for i := range 64 {
 		all.Go(func() {
 			for r := 0; ; r++ {
-				_, err := shelf.Insert(ctx, keep.Row{Table: 1, Key: fmt.Sprint(i, " ", r), Label: 1, Value: bytes.Repeat([]byte{1}, 800)})
+				_, err := shelf.Insert(ctx, keep.Row{Table: 1, Key: fmt.Sprint(i, " ", r), Tag: 1, Value: bytes.Repeat([]byte{1}, 800)})
 				if errors.Is(err, keep.ErrSealed) {
 					refused.Add(1)
 					return
@@ -311,7 +311,7 @@ func TestOtherTablesAreRefused(t *testing.T) {
 	_, c := disk(t, Config{URL: url})
 	execute(t, url, "UPDATE confetti_version SET version = 2")
 	_, err = Open(t.Context(), c)
-	refused("a later version's", "version 3", err)
+	refused("another version's", "version 4", err)
 }
 
 // Each bit that flips in a row is found when it is read, and a row or a table that is gone when
@@ -321,7 +321,7 @@ func TestRot(t *testing.T) {
 		s, c := opened(t, Config{Plain: plain})
 		shelf := created(t, s, "a")
 		for _, key := range []string{"the first", "middle", "at last"} {
-			if _, err := shelf.Insert(t.Context(), keep.Row{Table: 1, Key: key, Label: 1, Value: []byte("value")}); err != nil {
+			if _, err := shelf.Insert(t.Context(), keep.Row{Table: 1, Key: key, Tag: 1, Value: []byte("value")}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -330,7 +330,7 @@ func TestRot(t *testing.T) {
 		}
 		number := scalar[int](t, c.URL, "SELECT number FROM confetti_shelves WHERE shelf = 'a'")
 		table := fmt.Sprintf("confetti_s%d", number)
-		for _, column := range []string{"k", "label", "v", "sum"} {
+		for _, column := range []string{"k", "tag", "v", "sum"} {
 			bits := 8 * scalar[int](t, c.URL, "SELECT length("+column+") FROM "+table+" WHERE k = 'middle'")
 			for bit := 0; bit < bits; bit += 11 {
 				flip := func() {
@@ -383,7 +383,7 @@ func TestAnyRotIsSetAside(t *testing.T) {
 	shelf := created(t, s, "a")
 	const rows = 60
 	for i := range rows {
-		if _, err := shelf.Insert(t.Context(), keep.Row{Table: 1, Key: fmt.Sprintf("key %02d", i), Label: 1, Value: []byte("value")}); err != nil {
+		if _, err := shelf.Insert(t.Context(), keep.Row{Table: 1, Key: fmt.Sprintf("key %02d", i), Tag: 1, Value: []byte("value")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -392,7 +392,7 @@ func TestAnyRotIsSetAside(t *testing.T) {
 	}
 	table := fmt.Sprintf("confetti_s%d", scalar[int](t, c.URL, "SELECT number FROM confetti_shelves WHERE shelf = 'a'"))
 	var flips []string
-	for _, column := range []string{"k", "label", "v", "sum"} {
+	for _, column := range []string{"k", "tag", "v", "sum"} {
 		for _, bit := range []int{0, 17, 46} {
 			flips = append(flips, fmt.Sprintf("%s = set_bit(%[1]s, %d, 1 - get_bit(%[1]s, %[2]d))", column, bit))
 		}
@@ -400,7 +400,7 @@ func TestAnyRotIsSetAside(t *testing.T) {
 	for bit := range 15 {
 		flips = append(flips, fmt.Sprintf("t = t # %d::smallint", 1<<bit))
 	}
-	flips = append(flips, "t = -32767", "label = NULL")
+	flips = append(flips, "t = -32767", "tag = NULL")
 	read := func() (n int, err error) {
 		err = shelf.InOrder(t.Context(), 1, func(string, []byte) error { n++; return nil })
 		return n, err
@@ -515,7 +515,7 @@ func TestRotInTheRowOfAShelf(t *testing.T) {
 	}
 }
 
-// Keys lie outside of the database: it tells no value and no label, a lost or rotten key is
+// Keys lie outside of the database: it tells no value and no tag, a lost or rotten key is
 // damage, and Drop destroys it.
 func TestKeysLieOutside(t *testing.T) {
 	dir := t.TempDir()
@@ -526,14 +526,14 @@ func TestKeysLieOutside(t *testing.T) {
 	s, c := opened(t, Config{Keys: keys})
 	shelf := created(t, s, "a")
 	secretValue := "a value that nobody may read"
-	if _, err := shelf.Insert(t.Context(), keep.Row{Table: 1, Key: "k", Label: 77, Value: []byte(secretValue)}); err != nil {
+	if _, err := shelf.Insert(t.Context(), keep.Row{Table: 1, Key: "k", Tag: 77, Value: []byte(secretValue)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := shelf.Update(t.Context(), func(tx keep.Tx) error { tx.Put(2, "k", []byte(secretValue)); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	number := scalar[int](t, c.URL, "SELECT number FROM confetti_shelves WHERE shelf = 'a'")
-	if dump := scalar[string](t, c.URL, fmt.Sprintf("SELECT string_agg(encode(v, 'escape') || encode(coalesce(label, ''), 'hex'), '') FROM confetti_s%d", number)); strings.Contains(dump, "nobody") || strings.Contains(dump, "0000004d") {
+	if dump := scalar[string](t, c.URL, fmt.Sprintf("SELECT string_agg(encode(v, 'escape') || encode(coalesce(tag, ''), 'hex'), '') FROM confetti_s%d", number)); strings.Contains(dump, "nobody") || strings.Contains(dump, "0000004d") {
 		t.Errorf("the database tells %q", dump)
 	}
 	if scalar[bool](t, c.URL, "SELECT bool_or(key IS NOT NULL) FROM confetti_shelves") {

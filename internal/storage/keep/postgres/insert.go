@@ -24,9 +24,9 @@ type insertion struct {
 }
 
 type row struct {
-	t                keep.Table
-	k, label, v, sum []byte
-	i                int32
+	t              keep.Table
+	k, tag, v, sum []byte
+	i              int32
 }
 
 func name(t keep.Table, k []byte) string { return string([]byte{byte(t)}) + string(k) }
@@ -53,8 +53,8 @@ func (s *shelf) Insert(ctx context.Context, rows ...keep.Row) (again bool, err e
 	defer end()
 	w := &insertion{done: make(chan struct{})}
 	for _, r := range rows {
-		row := row{t: r.Table, k: []byte(r.Key), label: s.secret.label(r.Label)}
-		row.v, row.sum = s.secret.close(r.Table, row.k, row.label, r.Value)
+		row := row{t: r.Table, k: []byte(r.Key), tag: s.secret.tag(r.Tag)}
+		row.v, row.sum = s.secret.close(r.Table, row.k, row.tag, r.Value)
 		w.rows, w.size = append(w.rows, row), w.size+len(row.k)+len(row.v)
 	}
 	s.mu.Lock()
@@ -147,10 +147,10 @@ func (s *shelf) insertOnce(ctx context.Context, group []*insertion) error {
 	fresh := map[string]bool{}
 	tx, err := s.s.begin(ctx, []lock{{s.inserting, true}}, func(b *pgx.Batch) {
 		b.Queue(statusColumns, s.name)
-		b.Queue("INSERT INTO "+s.table+` (t, k, label, v, sum, n, i)
-			SELECT t, k, label, v, sum, (SELECT nextval('confetti_groups')), i
-			FROM unnest($1::smallint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::int[]) AS r (t, k, label, v, sum, i)
-			ON CONFLICT DO NOTHING RETURNING t, k`, rows.t(), rows.k(), rows.label(), rows.v(), rows.sum(), rows.i())
+		b.Queue("INSERT INTO "+s.table+` (t, k, tag, v, sum, n, i)
+			SELECT t, k, tag, v, sum, (SELECT nextval('confetti_groups')), i
+			FROM unnest($1::smallint[], $2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::int[]) AS r (t, k, tag, v, sum, i)
+			ON CONFLICT DO NOTHING RETURNING t, k`, rows.t(), rows.k(), rows.tag(), rows.v(), rows.sum(), rows.i())
 	}, func(r pgx.BatchResults) error {
 		st, err := s.current(r.QueryRow())
 		if err == nil && st.state != isOpen {
@@ -195,14 +195,14 @@ func (s *shelf) answer(ctx context.Context, tx *transaction, group []*insertion,
 	}
 	met := map[string]row{}
 	if len(old) > 0 {
-		got, err := tx.conn.Query(ctx, "SELECT t, k, label, sum FROM "+s.table+" JOIN unnest($1::smallint[], $2::bytea[]) AS r (t, k) USING (t, k)", old.t(), old.k())
+		got, err := tx.conn.Query(ctx, "SELECT t, k, tag, sum FROM "+s.table+" JOIN unnest($1::smallint[], $2::bytea[]) AS r (t, k) USING (t, k)", old.t(), old.k())
 		if err != nil {
 			return false, false, err
 		}
 		var t int16
-		var k, label, sum []byte
-		_, err = pgx.ForEachRow(got, []any{&t, &k, &label, &sum}, func() error {
-			met[name(keep.Table(t), k)] = row{label: bytes.Clone(label), sum: bytes.Clone(sum)}
+		var k, tag, sum []byte
+		_, err = pgx.ForEachRow(got, []any{&t, &k, &tag, &sum}, func() error {
+			met[name(keep.Table(t), k)] = row{tag: bytes.Clone(tag), sum: bytes.Clone(sum)}
 			return nil
 		})
 		if err == nil && len(met) != len(old) {
@@ -219,7 +219,7 @@ func (s *shelf) answer(ctx context.Context, tx *transaction, group []*insertion,
 			was, there := met[r.name()]
 			if !there {
 				news++
-			} else if bytes.Equal(was.label, r.label) && bytes.Equal(was.sum, r.sum) {
+			} else if bytes.Equal(was.tag, r.tag) && bytes.Equal(was.sum, r.sum) {
 				same++
 			}
 		}
@@ -278,7 +278,7 @@ func (s *shelf) makeTableIn(ctx context.Context, tx *transaction) error {
 	return err
 }
 
-const tableForm = `CREATE TABLE %s (t smallint NOT NULL, k bytea NOT NULL, label bytea, v bytea NOT NULL, sum bytea NOT NULL, n bigint, i int, PRIMARY KEY (t, k));
+const tableForm = `CREATE TABLE %s (t smallint NOT NULL, k bytea NOT NULL, tag bytea, v bytea NOT NULL, sum bytea NOT NULL, n bigint, i int, PRIMARY KEY (t, k));
 	ALTER TABLE %[1]s ALTER v SET STORAGE EXTERNAL`
 
 // columns are rows as a statement takes them, each with its place among those that were added.
@@ -302,9 +302,9 @@ func column[T any](c columns, of func(row) T) []T {
 	return all
 }
 
-func (c columns) t() []int16      { return column(c, func(r row) int16 { return int16(r.t) }) }
-func (c columns) k() [][]byte     { return column(c, func(r row) []byte { return r.k }) }
-func (c columns) label() [][]byte { return column(c, func(r row) []byte { return r.label }) }
-func (c columns) v() [][]byte     { return column(c, func(r row) []byte { return r.v }) }
-func (c columns) sum() [][]byte   { return column(c, func(r row) []byte { return r.sum }) }
-func (c columns) i() []int32      { return column(c, func(r row) int32 { return r.i }) }
+func (c columns) t() []int16    { return column(c, func(r row) int16 { return int16(r.t) }) }
+func (c columns) k() [][]byte   { return column(c, func(r row) []byte { return r.k }) }
+func (c columns) tag() [][]byte { return column(c, func(r row) []byte { return r.tag }) }
+func (c columns) v() [][]byte   { return column(c, func(r row) []byte { return r.v }) }
+func (c columns) sum() [][]byte { return column(c, func(r row) []byte { return r.sum }) }
+func (c columns) i() []int32    { return column(c, func(r row) int32 { return r.i }) }

@@ -45,14 +45,14 @@ type Config struct {
 }
 
 // version is of the tables. Another one is refused.
-const version = 3
+const version = 4
 
 // digest is that of a shelf's row, which the server writes with each row and compares at each read.
 const digest = "sha256(shelf::bytea || int8send(number) || int2send(state) || boolsend(tabled) || int8send(lost) || coalesce(int8send(inserted), '') || coalesce(key, ''))"
 
 const definitions = `
 CREATE TABLE confetti_version (version int NOT NULL);
-INSERT INTO confetti_version VALUES (3);
+INSERT INTO confetti_version VALUES (4);
 CREATE SEQUENCE confetti_groups;
 CREATE TABLE confetti_shelves (
 	shelf text COLLATE "C" PRIMARY KEY, number bigint GENERATED ALWAYS AS IDENTITY,

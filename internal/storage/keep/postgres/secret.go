@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	keySize   = 32
-	saltSize  = 16
-	labelSize = 8
+	keySize  = 32
+	saltSize = 16
+	tagSize  = 8
 )
 
 // drawn returns bytes that nobody knows.
@@ -50,20 +50,20 @@ func newSecret(shelf string, key []byte, plain bool) *secret {
 		}
 		return b
 	}
-	return &secret{shelf, plain, of, of("rows"), of("sums"), of("labels")}
+	return &secret{shelf, plain, of, of("rows"), of("sums"), of("tags")}
 }
 
 // Format prints no secret, whatever the verb.
 func (s *secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "a secret") }
 
-// label returns what stands for a label: in the clear it would tell who reads the database
+// tag returns what stands for a tag: in the clear it would tell who reads the database
 // which rows are cover.
-func (s *secret) label(label uint32) []byte {
-	b := binary.BigEndian.AppendUint32(nil, label)
+func (s *secret) tag(tag uint32) []byte {
+	b := binary.BigEndian.AppendUint32(nil, tag)
 	if s.plain {
 		return b
 	}
-	return mac(s.name, b)[:labelSize]
+	return mac(s.name, b)[:tagSize]
 }
 
 func mac(key []byte, parts ...[]byte) []byte {
@@ -74,12 +74,12 @@ func mac(key []byte, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// place returns the bytes of where a row stands; the label is nil of a row that Update put.
-func (s *secret) place(t keep.Table, key, label []byte) []byte {
+// place returns the bytes of where a row stands; the tag is nil of a row that Update put.
+func (s *secret) place(t keep.Table, key, tag []byte) []byte {
 	b := append([]byte{byte(t), byte(len(s.shelf))}, s.shelf...)
 	b = binary.BigEndian.AppendUint16(b, uint16(len(key)))
 	b = append(b, key...)
-	return append(append(b, byte(len(label))), label...)
+	return append(append(b, byte(len(tag))), tag...)
 }
 
 // sum returns the digest of a row's place and content, by which rows are compared and checked.
@@ -111,8 +111,8 @@ func (s *secret) aead(salt []byte) cipher.AEAD {
 var once [12]byte
 
 // close returns a row's columns: its content, which is a copy, and its sum.
-func (s *secret) close(t keep.Table, key, label, value []byte) (v, sum []byte) {
-	place := s.place(t, key, label)
+func (s *secret) close(t keep.Table, key, tag, value []byte) (v, sum []byte) {
+	place := s.place(t, key, tag)
 	if s.plain {
 		return append([]byte{}, value...), s.sum(place, value)
 	}
@@ -122,12 +122,12 @@ func (s *secret) close(t keep.Table, key, label, value []byte) (v, sum []byte) {
 }
 
 // open returns the value of a row, or keep.ErrDamaged. It uses the memory of v.
-func (s *secret) open(in int16, key, label, v, sum []byte) (value []byte, err error) {
+func (s *secret) open(in int16, key, tag, v, sum []byte) (value []byte, err error) {
 	t := keep.Table(in)
 	if int16(t) != in {
 		return nil, s.damaged(t)
 	}
-	place := s.place(t, key, label)
+	place := s.place(t, key, tag)
 	value = v
 	if !s.plain {
 		if len(v) < saltSize {

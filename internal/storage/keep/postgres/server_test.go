@@ -18,7 +18,7 @@ import (
 )
 
 // row1 returns a row of table 1, as an Insert keeps it.
-func row1(key string) keep.Row { return keep.Row{Table: 1, Key: key, Label: 1, Value: []byte("v")} }
+func row1(key string) keep.Row { return keep.Row{Table: 1, Key: key, Tag: 1, Value: []byte("v")} }
 
 // soon returns a context that ends before a commit that waits for ever does.
 func soon(t *testing.T) context.Context {

@@ -104,15 +104,15 @@ func (s *shelf) Get(ctx context.Context, t keep.Table, key string) (value []byte
 
 // get returns the statement of a Get, and what reads its result.
 func (s *shelf) get(t keep.Table, key string, value *[]byte, there *bool) (string, []any, func(pgx.BatchResults) error) {
-	return "SELECT label, v, sum FROM " + s.table + " WHERE t = $1 AND k = $2", []any{int16(t), []byte(key)}, func(r pgx.BatchResults) error {
+	return "SELECT tag, v, sum FROM " + s.table + " WHERE t = $1 AND k = $2", []any{int16(t), []byte(key)}, func(r pgx.BatchResults) error {
 		*value, *there = nil, false
-		var label, v, sum []byte
-		err := r.QueryRow().Scan(&label, &v, &sum)
+		var tag, v, sum []byte
+		err := r.QueryRow().Scan(&tag, &v, &sum)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}
 		if err == nil {
-			*value, err = s.secret.open(int16(t), []byte(key), label, v, sum)
+			*value, err = s.secret.open(int16(t), []byte(key), tag, v, sum)
 			*there = err == nil
 		}
 		return err
@@ -141,7 +141,7 @@ func (s *shelf) page(t keep.Table, prefix, behind string, rows *[]pair, last *bo
 		args, until = append(args, []byte(next)), "AND k < $3"
 	}
 	// The length of a value is known without reading it.
-	sql := fmt.Sprintf(`SELECT k, label, v, sum FROM (SELECT k, label, v, sum, sum(octet_length(v)) OVER (ORDER BY k) - octet_length(v) AS before
+	sql := fmt.Sprintf(`SELECT k, tag, v, sum FROM (SELECT k, tag, v, sum, sum(octet_length(v)) OVER (ORDER BY k) - octet_length(v) AS before
 		FROM %s WHERE t = $1 AND k %s $2 %s ORDER BY k LIMIT %d) AS page WHERE before < %d ORDER BY k`, s.table, than, until, pageRows, pageBytes)
 	return sql, args, func(r pgx.BatchResults) error {
 		*rows = nil
@@ -150,10 +150,10 @@ func (s *shelf) page(t keep.Table, prefix, behind string, rows *[]pair, last *bo
 		if err != nil {
 			return err
 		}
-		var k, label, v, sum []byte
-		_, err = pgx.ForEachRow(got, []any{&k, &label, &v, &sum}, func() error {
+		var k, tag, v, sum []byte
+		_, err = pgx.ForEachRow(got, []any{&k, &tag, &v, &sum}, func() error {
 			size += len(v)
-			value, err := s.secret.open(int16(t), k, label, v, sum)
+			value, err := s.secret.open(int16(t), k, tag, v, sum)
 			*rows = append(*rows, pair{string(k), value})
 			return err
 		})
@@ -201,8 +201,8 @@ func (s *shelf) pages(t keep.Table, prefix string, ask func(sql string, args []a
 	}
 }
 
-func (s *shelf) Count(ctx context.Context, t keep.Table, label uint32) (n int, err error) {
-	err = s.asked(ctx, "SELECT count(*) FROM "+s.table+" WHERE t = $1 AND label = $2", []any{int16(t), s.secret.label(label)}, func(r pgx.BatchResults) error {
+func (s *shelf) Count(ctx context.Context, t keep.Table, tag uint32) (n int, err error) {
+	err = s.asked(ctx, "SELECT count(*) FROM "+s.table+" WHERE t = $1 AND tag = $2", []any{int16(t), s.secret.tag(tag)}, func(r pgx.BatchResults) error {
 		return r.QueryRow().Scan(&n)
 	})
 	return n, err
@@ -283,7 +283,7 @@ func (s *shelf) walk(ctx context.Context, order string, begin func(context.Conte
 	}
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	rows, err := tx.Query(within, "SELECT t, k, label, v, sum FROM "+s.table+" WHERE "+aRow+order)
+	rows, err := tx.Query(within, "SELECT t, k, tag, v, sum FROM "+s.table+" WHERE "+aRow+order)
 	if err != nil {
 		return explain(ctx, s.gone(ctx, err))
 	}
@@ -291,16 +291,16 @@ func (s *shelf) walk(ctx context.Context, order string, begin func(context.Conte
 	var n int64
 	for rows.Next() {
 		var t int16
-		var k, label, v, sum []byte
-		if err = rows.Scan(&t, &k, &label, &v, &sum); err != nil {
+		var k, tag, v, sum []byte
+		if err = rows.Scan(&t, &k, &tag, &v, &sum); err != nil {
 			break
 		}
-		if label != nil {
+		if tag != nil {
 			n++
 		}
-		value, err := s.secret.open(t, k, label, v, sum)
+		value, err := s.secret.open(t, k, tag, v, sum)
 		if err == nil {
-			err = fn(keep.Table(t), string(k), label != nil, value)
+			err = fn(keep.Table(t), string(k), tag != nil, value)
 		}
 		if err != nil {
 			cancel()

@@ -175,13 +175,13 @@ func (tx *transaction) committed() error {
 	l := lineOf(tx.conn.Conn())
 	l.warned.Store(false)
 	l.committing.Store(true)
-	tag, err := tx.conn.Exec(context.Background(), "COMMIT")
+	said, err := tx.conn.Exec(context.Background(), "COMMIT")
 	switch {
 	case err != nil: // committing stays true: nothing more is sent for this connection
 		return fmt.Errorf("%w: nobody knows whether a transaction was committed: %s", keep.ErrUnavailable, unreached(err))
 	case l.warned.Load():
 		return fmt.Errorf("%w: a commit ended with a warning: the standby may not have it", keep.ErrUnavailable)
-	case tag.String() != "COMMIT":
+	case said.String() != "COMMIT":
 		return fmt.Errorf("%w: a transaction was not committed", keep.ErrUnavailable)
 	}
 	l.committing.Store(false)

@@ -201,7 +201,7 @@ func (u *update) write() error {
 			rows.add(r)
 		}
 		if u.sealed {
-			b.Queue("SELECT count(*) FROM "+s.table+" JOIN unnest($1::smallint[], $2::bytea[]) AS r (t, k) USING (t, k) WHERE label IS NOT NULL", rows.t(), rows.k()).QueryRow(func(r pgx.Row) error {
+			b.Queue("SELECT count(*) FROM "+s.table+" JOIN unnest($1::smallint[], $2::bytea[]) AS r (t, k) USING (t, k) WHERE tag IS NOT NULL", rows.t(), rows.k()).QueryRow(func(r pgx.Row) error {
 				var n int64
 				err := r.Scan(&n)
 				lost += n
@@ -212,7 +212,7 @@ func (u *update) write() error {
 			b.Queue("DELETE FROM "+s.table+" AS s USING unnest($1::smallint[], $2::bytea[]) AS r (t, k) WHERE s.t = r.t AND s.k = r.k", rows.t(), rows.k())
 		} else {
 			b.Queue("INSERT INTO "+s.table+` (t, k, v, sum) SELECT * FROM unnest($1::smallint[], $2::bytea[], $3::bytea[], $4::bytea[])
-				ON CONFLICT (t, k) DO UPDATE SET label = NULL, v = excluded.v, sum = excluded.sum, n = NULL, i = NULL`, rows.t(), rows.k(), rows.v(), rows.sum())
+				ON CONFLICT (t, k) DO UPDATE SET tag = NULL, v = excluded.v, sum = excluded.sum, n = NULL, i = NULL`, rows.t(), rows.k(), rows.v(), rows.sum())
 		}
 		all = all[n:]
 	}
@@ -253,7 +253,7 @@ func (s *shelf) Seal(ctx context.Context) error {
 	defer count.rollback()
 	rows := "0"
 	if st.tabled {
-		rows = "(SELECT count(*) FROM " + s.table + " WHERE label IS NOT NULL)"
+		rows = "(SELECT count(*) FROM " + s.table + " WHERE tag IS NOT NULL)"
 	}
 	if _, err := count.conn.Exec(ctx, "UPDATE confetti_shelves SET inserted = "+rows+" WHERE shelf = $1 AND inserted IS NULL", s.name); err != nil {
 		return explain(ctx, err)

@@ -77,14 +77,14 @@ func (c Command) draw(std terminal.Streams, task advise.Task, advice advise.Advi
 		{"-epsilon", release.Figure{
 			Name: "error-by-epsilon", Title: fmt.Sprintf("Error: %s respondents, %s, delta %g", terminal.Thousands(task.Users), what, task.Delta),
 			Alt: "Root mean squared error of one sum, for each protocol, as epsilon grows: all fall.",
-			X:   release.Axis{Label: axis},
-			Y:   release.Axis{Label: "RMSE of one sum"},
+			X:   release.Axis{Title: axis},
+			Y:   release.Axis{Title: "RMSE of one sum"},
 		}, epsilons, func(t advise.Task, o advise.Option) (x, y float64) { return at(t), o.RMSE }},
 		{"-users", release.Figure{
 			Name: "error-by-users", Title: fmt.Sprintf("Error: %s, %s", what, title),
 			Alt: "Root mean squared error of one sum as a share of the respondents, for each protocol, as their number grows: all fall.",
-			X:   release.Axis{Label: "respondents (n)"},
-			Y:   release.Axis{Label: "RMSE of one sum (% of n)"},
+			X:   release.Axis{Title: "respondents (n)"},
+			Y:   release.Axis{Title: "RMSE of one sum (% of n)"},
 		}, users, func(t advise.Task, o advise.Option) (x, y float64) {
 			return float64(t.Users), 100 * o.RMSE / float64(t.Users)
 		}},
@@ -132,7 +132,7 @@ func errorSeries(tasks []advise.Task, point func(advise.Task, advise.Option) (x,
 			}
 			s := curve[o.Protocol]
 			if s == nil {
-				s = &release.Series{Label: o.Protocol}
+				s = &release.Series{Title: o.Protocol}
 				curve[o.Protocol] = s
 				if o.Guarantee.Trust == account.Central {
 					curators = append(curators, s)

@@ -62,7 +62,7 @@ func Plan(p plan.Plan, study *plan.Study) (Description, error) {
 		return d, nil // nobody is asked, and nothing is sent
 	}
 	d.comparisons, d.doubts = design.Compare(proto), design.Doubts(proto)
-	cost := release.Metric{Name: "seconds_per_device", Label: "Seconds per device", Unit: release.Seconds}
+	cost := release.Metric{Name: "seconds_per_device", Title: "Seconds per device", Unit: release.Seconds}
 	if p.Route.Sum != nil {
 		cost.Note = "to split and prove its vector, on one core of this machine"
 		cost.Value, err = splitSeconds(p)
@@ -114,7 +114,7 @@ func (d Description) Write(out io.Writer) error {
 		}
 	}
 	for _, m := range d.cost {
-		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Label, m, m.Note)
+		fmt.Fprintf(w, "%s\t%s (%s)\n", m.Title, m, m.Note)
 	}
 	if d.thinning != "" {
 		fmt.Fprintf(w, "Rests on\t%s\n", d.thinning)
@@ -126,7 +126,7 @@ func (d Description) Write(out io.Writer) error {
 		fmt.Fprintf(w, "Network address\t%s\n", sanitize.Text(says))
 	}
 	for _, c := range d.comparisons {
-		fmt.Fprintf(w, "%s\t%s\n", c.Label, c.Says)
+		fmt.Fprintf(w, "%s\t%s\n", c.Title, c.Says)
 	}
 	for _, doubt := range d.doubts {
 		fmt.Fprintf(w, "Look again\t%s\n", doubt)

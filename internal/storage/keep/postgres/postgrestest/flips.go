@@ -65,7 +65,7 @@ func Flips(t testing.TB, url string, n int, r *rand.Rand, judge func(Flip)) (fli
 	for _, one := range tables {
 		done := 0
 		for tries := 0; done < n && tries < 20*n; tries++ {
-			column := []string{"k", "v", "sum", "label", "t"}[r.IntN(5)]
+			column := []string{"k", "v", "sum", "tag", "t"}[r.IntN(5)]
 			var row string
 			var size int
 			of := map[bool]string{true: "2", false: "coalesce(length(" + column + "), 0)"}[column == "t"]
