@@ -17,7 +17,6 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/web"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 )
 
@@ -216,7 +215,7 @@ func (s *Service) state(ctx context.Context, p rows.Plan, study plan.Study, roun
 	if len(c.batches) == 0 {
 		return nil, "", "its counts were deleted before the next round was made", nil
 	}
-	_, model, err := analyzer.Publish(run.protocol, c.crowds, results.Public{})
+	model, err := run.protocol.Learn(c.crowds)
 	if err != nil {
 		return nil, "", "", err
 	}
