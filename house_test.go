@@ -50,6 +50,7 @@ var bars = map[string][]line{
 		{1150, "the accountant"},
 		{800, "simulations and the studio"},
 		{50, "ports that no two trials share"},
+		{10, "a module for browsers that a process makes and packs once"},
 		{23, "what rounding leaves of these"},
 	},
 

@@ -36,7 +36,7 @@ const wasmExec = "wasm_exec.js"
 // Go toolchain makes it, in the user's cache, which takes a minute at first.
 func (m Module) Files(ctx context.Context) (fs.FS, error) {
 	if inside != nil {
-		return files{m, unpacked{inside}}, nil
+		return files{m, unpacked{inside}, nil}, nil
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -44,14 +44,22 @@ func (m Module) Files(ctx context.Context) (fs.FS, error) {
 	}
 	beside := filepath.Dir(program)
 	if m.there(beside) {
-		return files{m, os.DirFS(beside)}, nil
+		return files{m, os.DirFS(beside), nil}, nil
 	}
-	made, err := m.build(ctx)
+	if made, there := making.Load(m.Command); there {
+		return made.(fs.FS), nil
+	}
+	dir, err := m.build(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("module: %s is not beside %s, and cannot be made: %w: put both files of a release there, or run in a checkout of the source, with Go", m.Wasm, program, err)
 	}
-	return files{m, os.DirFS(made)}, nil
+	made := os.DirFS(dir)
+	first, _ := making.LoadOrStore(m.Command, files{m, made, sync.OnceValues(func() ([]byte, error) { return compress(made, m.Wasm) })})
+	return first.(fs.FS), nil
 }
+
+// making has what this process has made: to ask the go command again, or to pack a module again, takes a second.
+var making sync.Map
 
 func (m Module) there(dir string) bool {
 	_, module := os.Stat(filepath.Join(dir, m.Wasm))
@@ -138,10 +146,15 @@ func run(ctx context.Context, env []string, name string, args ...string) (string
 type files struct {
 	Module
 	made fs.FS
+	pack func() ([]byte, error) // the module, where no folder has it packed
 }
 
 // Open implements fs.FS.
 func (f files) Open(name string) (fs.File, error) {
+	if name == f.Wasm+packed && f.pack != nil {
+		text, err := f.pack()
+		return &plain{bytes.NewReader(text), name}, err
+	}
 	if name == f.Wasm || name == f.Wasm+packed || name == wasmExec {
 		return f.made.Open(name)
 	}

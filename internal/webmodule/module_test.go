@@ -2,6 +2,7 @@ package module
 
 import (
 	"bytes"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -78,4 +79,32 @@ func TestAModuleIsMadeWhereThereIsOne(t *testing.T) {
 	if _, again := made(); !bytes.Equal(again, first) {
 		t.Error("an empty file is served")
 	}
+	files, err := m.Files(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", "") // there is no go command any more
+	again, err := m.Files(t.Context())
+	if err != nil {
+		t.Fatal("a process makes a module twice: ", err)
+	}
+	for _, all := range []fs.FS{files, again} {
+		if text, err := fs.ReadFile(unpacked{withoutPlain{all, m.Wasm}}, m.Wasm); err != nil || !bytes.Equal(text, first) {
+			t.Errorf("what is packed is another module: %v", err)
+		}
+	}
+}
+
+// withoutPlain has a file only as it is packed.
+type withoutPlain struct {
+	fs.FS
+	name string
+}
+
+// Open implements fs.FS.
+func (w withoutPlain) Open(name string) (fs.File, error) {
+	if name == w.name {
+		return nil, fs.ErrNotExist
+	}
+	return w.FS.Open(name)
 }
