@@ -30,7 +30,7 @@ import (
 )
 
 var (
-	loadEnvelopes = flag.Int("load.envelopes", 12_800, "envelopes that TestLoad sends through a hop and an analyzer")
+	loadEnvelopes = flag.Int("load.envelopes", 3_200, "envelopes that TestLoad sends through a hop and an analyzer")
 	loadSent      = flag.Int("load.sent", 64, "envelopes of a contribution")
 	loadHands     = flag.Int("load.hands", 16, "contributions under way at once")
 )
@@ -71,7 +71,8 @@ func TestLoad(t *testing.T) {
 		accepting += time.Since(begin)
 		memory = append(memory, w.hop.memory(t, "VmRSS"))
 	}
-	before := bareRate()
+	openings := min(5000, *loadEnvelopes/16) // few beside few envelopes
+	before := bareRate(openings)
 	spent := w.hop.processor(t)
 	begin := time.Now()
 	if err := writeClock(w.dir, w.hop.Name, time.Until(w.signed.Plan.Times.Closes)+time.Minute); err != nil {
@@ -83,7 +84,7 @@ func TestLoad(t *testing.T) {
 	hopPeak := w.hop.memory(t, "VmHWM")
 	w.hop.kill()
 
-	between := bareRate()
+	between := bareRate(openings)
 	begin = time.Now()
 	w.count()
 	counting := time.Since(begin)
@@ -94,7 +95,7 @@ func TestLoad(t *testing.T) {
 	n := float64(people * *loadSent)
 	// The machine is never quite idle: each of the two is set beside what it could
 	// do right before and after.
-	after := bareRate()
+	after := bareRate(openings)
 	bareHop, bareAnalyzer := (before.rate+between.rate)/2, (between.rate+after.rate)/2
 	cost := (before.cost + between.cost + after.cost) / 3
 	slices.Sort(waits)

@@ -19,8 +19,7 @@ import (
 // more on a machine that others use too.
 type bare struct{ rate, cost float64 }
 
-func bareRate() bare {
-	const each = 5000
+func bareRate(each int) bare {
 	must := func(err error) {
 		if err != nil {
 			panic(err)
