@@ -116,7 +116,7 @@ func atOnce(n, callers int, fn func(i int)) {
 // BenchmarkOpen measures how fast a start reads and checks what is on a shelf, and what it
 // holds in memory for each row: 16 bytes of key and 32 of value, or a contribution.
 func BenchmarkOpen(b *testing.B) {
-	for _, c := range []struct{ rows, size int }{{1_000_000, 32}, {100_000, small}, {5_000, 80_000}} {
+	for _, c := range []struct{ rows, size int }{{2_000, 32}, {1_000_000, 32}, {100_000, small}, {5_000, 80_000}} {
 		b.Run(fmt.Sprintf("rows=%d/bytes=%d", c.rows, c.size), func(b *testing.B) {
 			dir := b.TempDir()
 			if err := Create(dir); err != nil {
