@@ -145,7 +145,7 @@ func TestLiarsCount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads many sums")
 	}
-	c := Cell{Strings: "versions", People: 3000, Epsilon: 4, Delta: 1e-6, Seed: 1, Liars: 0.05}
+	c := Cell{Strings: "versions", People: 2000, Epsilon: 4, Delta: 1e-6, Seed: 1, Liars: 0.05}
 	p, err := population(c.Strings, "")
 	if err != nil {
 		t.Fatal(err)
@@ -161,11 +161,14 @@ func TestLiarsCount(t *testing.T) {
 			if noise == "" && (len(s.names) > 1 || s.hides) {
 				continue // with bits nothing is promised of what liars invent
 			}
+			if n := len(s.names); n > 1 && n <= l.liars/5 {
+				continue // so few strings are not too many false ones
+			}
 			r, err := l.read(s, uint64(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if most = max(most, r.Lift); noise != "" && r.False > 150/5 {
+			if most = max(most, r.Lift); noise != "" && r.False > l.liars/5 {
 				t.Errorf("%s: %d are false", r.Way, r.False)
 			}
 		}
