@@ -149,10 +149,11 @@ func TestJoinedColumns(t *testing.T) {
 		}
 		return l
 	}
-	set.Train, set.Test = draw(1200), draw(400)
+	set.Train, set.Test = draw(800), draw(400)
+	made := newShared()                                                                                                             // encoders, where mechanisms have the same
 	least := map[string]float64{experiments.Symbols: 0.2, experiments.PCA: 0.2, experiments.Direct: 0.1, experiments.PrivUnit: 0.1} // the code of vlm is small beside its ball
 	for mechanism := range least {
-		res, err := Run(asked(experiments.Joining, mechanism, 20), set, quiet)
+		res, err := run(asked(experiments.Joining, mechanism, 20), set, made, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +165,7 @@ func TestJoinedColumns(t *testing.T) {
 	c := asked(experiments.Joining, experiments.VLM, 20)
 	c.Level = experiments.FeatureLevel
 	for c.Central = range map[float64]bool{0: true, 5: true} {
-		res, err := Run(c, set, quiet)
+		res, err := run(c, set, made, quiet)
 		claim := device.ClaimPublic
 		if c.Central > 0 {
 			claim = device.ClaimPrivate // of the decoder, which a second stage trained
@@ -173,7 +174,7 @@ func TestJoinedColumns(t *testing.T) {
 			t.Errorf("columns of a decoder, central %v: %s, %v", c.Central, says(res), err)
 		}
 	}
-	if res, err := Run(asked(experiments.Joining, experiments.PCA, 0.01), set, quiet); err != nil || res.AccuracyPrivate > res.AccuracyAlone+0.05 {
+	if res, err := run(asked(experiments.Joining, experiments.PCA, 0.01), set, made, quiet); err != nil || res.AccuracyPrivate > res.AccuracyAlone+0.05 {
 		t.Errorf("of what tells nothing: %s, %v", says(res), err)
 	}
 }
