@@ -25,7 +25,7 @@ func TestBadFiles(t *testing.T) {
 
 // beside has a command read the folder of data sets.
 var beside = map[string]map[string]string{
-	"advise":                {"users": "100", "domain": "4"},
+	"advise":                {"users": "20", "domain": "4"},
 	"histogram --data":      {"dataset": "nz-addresses"},
 	"clusters fit":          {"images": "100", "clusters": "2"},
 	"clusters fit --data":   {"dataset": "mnist"},
