@@ -146,7 +146,7 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 			[]string{"--arms", "old,new", "--shares", "0.6,0.4", "--metric", "age", "--like", like, "--lift", "5%", "--power", ".9", "--looks", "3", "--route", "sum"}},
 		"of devices": {studio.Choice{Asked: []studio.Asked{drink}, Route: "sum", Noise: "devices", Suite: "x-wing"}, []string{"--attribute", "drink", "--domain", drinks, "--route", "sum", "--noise", "devices", "--suite", "x-wing"}},
 	} {
-		c.choice.Epsilon, c.choice.People = 1, 2000
+		c.choice.Epsilon, c.choice.People = 1, 500
 		drawn, err := sheet.Draw(c.choice)
 		if err != nil {
 			t.Fatal(name, err)
@@ -156,7 +156,7 @@ func TestTheStudioAndTheCommandMakeOnePlan(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		file := filepath.Join(t.TempDir(), "plan.toml")
-		command(t, append([]string{"plan", "new", cmp.Or(c.choice.Kind, "histogram"), file, "--epsilon", "1", "--delta", "1e-6", "--minimum", "2000", "--keys", filepath.Join(t.TempDir(), "keys")}, c.flags...)...)
+		command(t, append([]string{"plan", "new", cmp.Or(c.choice.Kind, "histogram"), file, "--epsilon", "1", "--delta", "1e-6", "--minimum", "500", "--keys", filepath.Join(t.TempDir(), "keys")}, c.flags...)...)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
