@@ -78,7 +78,7 @@ var layers = [][]string{
 	{"internal/service/inbox", "internal/service/bands", "internal/curator"},
 	{"internal/shuffler/mixer", "internal/analyzer/shards"},
 	{"internal/service/shufflerd", "internal/service/aggregated", "internal/service/analyzerd", "internal/client/words", "internal/client/policy", "client/native", "client/metrics"},
-	{"simulate", "internal/testkit/chaos", "internal/testkit/foreign", "internal/studio", "internal/client/page", "internal/client/embed"},
+	{"simulate", "internal/testkit/chaos", "internal/testkit/releasetest", "internal/testkit/foreign", "internal/studio", "internal/client/page", "internal/client/embed"},
 	{"internal/simulate/measure", "internal/audit"},
 	{"release/verify", "internal/service/webstudio", "internal/testkit/webtest"},
 	{"internal/service/console", "internal/tools/publish"},

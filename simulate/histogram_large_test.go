@@ -8,7 +8,7 @@ import (
 
 	"github.com/confetti-dp/confetti/internal/question"
 	"github.com/confetti-dp/confetti/internal/release/results"
-	"github.com/confetti-dp/confetti/party/analyzer"
+	"github.com/confetti-dp/confetti/internal/testkit/releasetest"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/protocol/design"
@@ -60,7 +60,7 @@ func TestTwentyThousandDevicesThroughSealedEnvelopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, model, err := analyzer.Publish(proto, col.Crowds, results.Public{})
+		r, model, err := releasetest.Publish(proto, col.Crowds, results.Public{})
 		if err != nil {
 			t.Fatal(err)
 		}

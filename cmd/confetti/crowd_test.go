@@ -30,9 +30,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/serve"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/releasetest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/release"
 )
@@ -92,7 +92,7 @@ func published(t *testing.T) (address string, name string, roots []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, _, err := analyzer.Publish(proto, tallies, results.Public{})
+	r, _, err := releasetest.Publish(proto, tallies, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/releasetest"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -185,7 +185,7 @@ func stepped(t *testing.T, dir string) (names []string) {
 		t.Fatal(err)
 	}
 	for name, public := range map[string]results.Public{"gradient": {Test: tests}, "untested": {}} {
-		r, _, err := analyzer.Publish(proto, col.Crowds, public)
+		r, _, err := releasetest.Publish(proto, col.Crowds, public)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,19 +9,6 @@ import (
 	"github.com/confetti-dp/confetti/release"
 )
 
-// Publish learns from counted crowds and writes the release.
-func Publish(p *protocol.Protocol, crowds []tally.Crowd, public results.Public) (release.Release, question.Model, error) {
-	model, err := p.Learn(crowds)
-	if err != nil {
-		return release.Release{}, nil, err
-	}
-	r, err := Numbers(p, model, crowds, public)
-	if err != nil {
-		return r, model, err
-	}
-	return r, model, Write(p, &r)
-}
-
 // Numbers returns what was learned from the crowds, without the words that follow from the plan.
 func Numbers(p *protocol.Protocol, model question.Model, crowds []tally.Crowd, public results.Public) (r release.Release, err error) {
 	r = statement.Begin(p, crowds, public.Came)

@@ -27,8 +27,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/statement"
 	"github.com/confetti-dp/confetti/internal/table/columnar"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/releasetest"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -81,7 +81,7 @@ func kept(t testing.TB) good {
 	}
 	c, err := simulate.Full(proto, keys, values, 1, func(string, int, int) {})
 	must(t, err)
-	r, model, err := analyzer.Publish(proto, c.Crowds, results.Public{})
+	r, model, err := releasetest.Publish(proto, c.Crowds, results.Public{})
 	must(t, err)
 	r.Created = time.Date(2026, 12, 8, 1, 0, 0, 0, time.UTC)
 	r.Provenance = release.Provenance{Software: "confetti test", Randomness: "fresh randomness"}

@@ -17,8 +17,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/sheets"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/releasetest"
 	"github.com/confetti-dp/confetti/internal/testkit/stattest"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -174,7 +174,7 @@ func welcomed(t *testing.T, a plan.Attribute) Round {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, model, err := analyzer.Publish(proto, tallies, results.Public{})
+	r, model, err := releasetest.Publish(proto, tallies, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}

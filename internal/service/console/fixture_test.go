@@ -21,9 +21,9 @@ import (
 	"github.com/confetti-dp/confetti/internal/service/analyzerd"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/releasetest"
 	"github.com/confetti-dp/confetti/internal/wire"
 	"github.com/confetti-dp/confetti/internal/wire/relay"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/release"
@@ -169,7 +169,7 @@ func releaseOf(t testing.TB, proto *protocol.Protocol, people []question.Value) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, model, err := analyzer.Publish(proto, tallies, results.Public{})
+	r, model, err := releasetest.Publish(proto, tallies, results.Public{})
 	if err != nil {
 		t.Fatal(err)
 	}

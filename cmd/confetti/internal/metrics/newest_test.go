@@ -21,8 +21,8 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/results"
 	"github.com/confetti-dp/confetti/internal/simulate/distribution"
 	"github.com/confetti-dp/confetti/internal/testkit/example"
+	"github.com/confetti-dp/confetti/internal/testkit/releasetest"
 	"github.com/confetti-dp/confetti/internal/testkit/webtest"
-	"github.com/confetti-dp/confetti/party/analyzer"
 	"github.com/confetti-dp/confetti/plan"
 	"github.com/confetti-dp/confetti/protocol"
 	"github.com/confetti-dp/confetti/question/histogram"
@@ -47,7 +47,7 @@ func (x *team) publishedOf(file string, n int, says func(i int) []any) (folder s
 	}
 	tallies, err := distribution.Draw(proto, distribution.Values(people), example.Streams(3), func(int) {})
 	x.must(err)
-	r, model, err := analyzer.Publish(proto, tallies, results.Public{})
+	r, model, err := releasetest.Publish(proto, tallies, results.Public{})
 	x.must(err)
 	r.Created, r.Provenance = time.Date(2026, 12, 20, 0, 0, 0, 0, time.UTC), release.Provenance{Software: "test", Randomness: "fresh randomness"}
 	sheet, err := results.Beside(model, results.Public{})
