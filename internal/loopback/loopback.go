@@ -58,7 +58,7 @@ func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 }
 
-// host has these ports.
+// Services of a trial listen there alone.
 const host = "127.0.0.1"
 
 var own blocks

@@ -195,7 +195,7 @@ func (f Chart) draw(c draw.Canvas) error {
 	for _, l := range columns {
 		height, across = max(height, l.size.Y), across+l.size.X+legendGap
 	}
-	for what, wide := range map[string]vg.Length{"title": title.Width(f.Title), "label of y": up.Width(f.Y.Title), "label of x": p.X.Label.TextStyle.Width(f.X.Title), "legend": across} {
+	for what, wide := range map[string]vg.Length{"title": title.Width(f.Title), "title of y": up.Width(f.Y.Title), "title of x": p.X.Label.TextStyle.Width(f.X.Title), "legend": across} {
 		if wide > c.Size().X {
 			return fmt.Errorf("chart %s: the %s would be cut: shorten it", f.Name, what)
 		}

@@ -57,7 +57,7 @@ func TestChartsAsPDF(t *testing.T) {
 func TestNothingOfAChartIsCut(t *testing.T) {
 	long := strings.Repeat("a long name ", 9)
 	for name, spoil := range map[string]func(c *Chart){
-		"title": func(c *Chart) { c.Title = long }, "label of x": func(c *Chart) { c.X.Title = long }, "label of y": func(c *Chart) { c.Y.Title = long + long }, "legend": func(c *Chart) { c.Series[1].Title = long + long },
+		"title": func(c *Chart) { c.Title = long }, "title of x": func(c *Chart) { c.X.Title = long }, "title of y": func(c *Chart) { c.Y.Title = long + long }, "legend": func(c *Chart) { c.Series[1].Title = long + long },
 	} {
 		c := chartOf("ours", "theirs")
 		spoil(&c)

@@ -7,7 +7,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/release/numerals"
 )
 
-// Mark is a place on an axis with a text.
+// Mark says where on an axis a text stands.
 type Mark struct {
 	At   float64
 	Text string

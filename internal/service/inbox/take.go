@@ -16,8 +16,7 @@ import (
 	"github.com/confetti-dp/confetti/internal/wire/web"
 )
 
-// CoverTag is the tag of cover in an inbox; those of contributions are the numbers of
-// their crowds, which are fewer.
+// CoverTag tags cover in an inbox. A contribution is tagged with the number of its crowd, which is lower.
 const CoverTag = 1<<32 - 1
 
 // MaxCovers is how many covers of one respondent an epoch keeps, in one run of each
@@ -129,7 +128,7 @@ func (e *Epoch) coveredBy(respondent serve.Respondent, more int) bool {
 	return true
 }
 
-// contributions is the table of an entry's shelf: respondentKey or coverKey -> tag, contribution. Who
+// contributions keeps a tag and a contribution under each respondentKey or coverKey. Who
 // reads the keys of rows cannot tell cover from answers.
 const contributions keep.Table = 1
 

@@ -63,7 +63,7 @@ const (
 // Table is a table of a shelf, 1 to 15. None is ever given a second meaning.
 type Table byte
 
-// Row is a row of Insert. Tag is what Count counts by.
+// Row goes to Insert. Count counts rows by their Tag.
 type Row struct {
 	Table Table
 	Key   string // any bytes

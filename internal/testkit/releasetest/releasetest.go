@@ -1,4 +1,5 @@
-// Package releasetest publishes what a test has counted. Used by release/verify, internal/release/trend, internal/service/console, simulate and cmd/confetti, in tests.
+// Package releasetest publishes what a test has counted. Used by tests of release/verify,
+// internal/release/trend, internal/service/console, simulate and cmd/confetti.
 package releasetest
 
 import (
